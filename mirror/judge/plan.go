@@ -220,7 +220,7 @@ func (t Target) operationOn(w *state.Work) (kind OperationKind, because string) 
 		return Drop, t.Because
 	case t.Decision == Released:
 		return Release, t.Because
-	case t.isAltered(w):
+	case t.staysAltered(w):
 		if w.Held != nil || !w.IsComplete() || !hasOptions(w, t.options) {
 			return Adjust, "its options or labels are not as wanted, and admission alters its content"
 		}
@@ -232,11 +232,9 @@ func (t Target) operationOn(w *state.Work) (kind OperationKind, because string) 
 	return "", ""
 }
 
-// isAltered reports whether a Work has what admission has made of what is wanted. To write that again would pass the waves by,
-// once admission does otherwise.
-func (t Target) isAltered(w *state.Work) bool {
-	return t.notes.Written != "" && w.Notes().Written == t.notes.Written && w.IsAltered() && w.Foreign == "" && w.IsMadeFrom(t.UID()) &&
-		(t.options.Suspend || w.State != state.WorkSuspended)
+// staysAltered reports whether a Work keeps what admission has made of it: to write it again would pass the waves by.
+func (t Target) staysAltered(w *state.Work) bool {
+	return t.isAlteredIn(w) && w.Foreign == "" && w.IsMadeFrom(t.UID()) && (t.options.Suspend || w.State != state.WorkSuspended)
 }
 
 const becauseNotDue = "its deletion is no longer due"
