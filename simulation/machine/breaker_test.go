@@ -153,7 +153,7 @@ var breakers = map[string]func(*machine) error{
 	},
 	"HeldDuringACleanUp": func(m *machine) error { // which is approved, and takes some seconds
 		return m.tell(m.careful, m.crowd(200, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.told("DeletionHeld karmada-mirror held 60", 1, 1), m.slowly("delete", works.Resource, fault.DelayAnswer(4*time.Second)), m.approved(""), pause(5*time.Second),
-			m.some(60, 70, m.deleted), pause(2*time.Minute), m.calm, m.held(10, 10), m.told("DeletionHeld karmada-mirror held 10", 1, 1), m.told("DeletionHeld", 2, 2))
+			m.some(60, 121, m.deleted), pause(2*time.Minute), m.calm, m.held(61, 61), m.told("DeletionHeld karmada-mirror held 61", 1, 1), m.told("DeletionHeld", 2, 2))
 	},
 	"HeldJustBeforeItEnds": func(m *machine) error { // and after the last renewal of the Lease
 		var from time.Time
