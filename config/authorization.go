@@ -69,7 +69,7 @@ func validateGiven(asJSON []byte) field.ErrorList {
 		return nil // cannot happen: it was decoded before
 	}
 	var errs field.ErrorList
-	for _, key := range []string{"authorization", "deletion", "overridePolicies", "strip"} {
+	for _, key := range []string{"allowNamespaces", "authorization", "deletion", "overridePolicies", "strip", "systemNamespaces"} {
 		if value, ok := given[key]; ok {
 			errs = append(errs, nullsIn(value, field.NewPath(key))...)
 		}
@@ -105,16 +105,8 @@ func validateRule(r *Rule, resources sets.Set[schema.GroupResource], at *field.P
 			errs = append(errs, field.Required(at.Child(list.name), "omit the key to restrict nothing"))
 		}
 	}
-	for _, globs := range []struct {
-		name, of string
-		list     []string
-	}{{"namespaces", "namespace", r.Namespaces}, {"clusters", "cluster", r.Clusters}} {
-		for i, glob := range globs.list {
-			if !validGlob(glob) {
-				errs = append(errs, field.Invalid(at.Child(globs.name).Index(i), glob, "must be a "+globs.of+" name, with * and ? as wildcards"))
-			}
-		}
-	}
+	errs = append(errs, validateGlobs(r.Namespaces, "namespace", at.Child("namespaces"))...)
+	errs = append(errs, validateGlobs(r.Clusters, "cluster", at.Child("clusters"))...)
 	for i, resource := range r.Resources {
 		if !resources.Has(schema.ParseGroupResource(resource)) {
 			errs = append(errs, field.Invalid(at.Child("resources").Index(i), resource, "is not among the resources of this configuration; write it as in deployments.apps"))

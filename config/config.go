@@ -36,6 +36,11 @@ type Configuration struct {
 	OverridePolicies OverridePolicies `json:"overridePolicies,omitempty"`
 	// Strip are the labels and annotations of objects that never leave the control plane.
 	Strip Strip `json:"strip,omitempty"`
+	// SystemNamespaces are globs (`*`, `?`) of the namespaces whose objects are never mirrored,
+	// besides kube-* and karmada-*; nil for the default. AllowNamespaces are names of
+	// namespaces that are mirrored though one of these matches.
+	SystemNamespaces []string `json:"systemNamespaces,omitempty"`
+	AllowNamespaces  []string `json:"allowNamespaces,omitempty"`
 	// Authorization says which sources may be mirrored where: only what a rule allows.
 	// Without the field everything is allowed; with an empty list, nothing is.
 	Authorization []Rule `json:"authorization,omitempty"`

@@ -59,8 +59,8 @@ type part struct {
 func Parse(data []byte) (*Configuration, error) { return Parts{Key: string(data)}.Parse() }
 
 // Parse does so with each part, and merges them in order of their names: of two entries for the
-// same resource the later wins, and so do the later deletion and overridePolicies fields; all authorization rules
-// and strip lists hold. It reports a mistake with the part's name.
+// same resource the later wins, and so do the later deletion, overridePolicies and systemNamespaces fields; all authorization rules,
+// allowNamespaces and strip lists hold. It reports a mistake with the part's name.
 func (p Parts) Parse() (*Configuration, error) {
 	var parts []*part
 	var errs []error
@@ -155,6 +155,10 @@ func (c *Configuration) merge(p *part) {
 	if _, given := p.gives["overridePolicies"]; given {
 		c.OverridePolicies = p.OverridePolicies
 	}
+	if _, given := p.gives["systemNamespaces"]; given {
+		c.SystemNamespaces = append([]string{}, p.SystemNamespaces...) // if empty, not the default
+	}
+	c.AllowNamespaces = append(c.AllowNamespaces, p.AllowNamespaces...)
 	c.Strip.Labels = append(c.Strip.Labels, p.Strip.Labels...)
 	c.Strip.Annotations = append(c.Strip.Annotations, p.Strip.Annotations...)
 	if _, given := p.gives["authorization"]; given {

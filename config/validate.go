@@ -35,7 +35,12 @@ func validate(c *Configuration, resources sets.Set[schema.GroupResource]) field.
 	if policies := []OverridePolicies{HonorPolicies, IgnorePolicies}; c.OverridePolicies != "" && !slices.Contains(policies, c.OverridePolicies) {
 		errs = append(errs, field.NotSupported(field.NewPath("overridePolicies"), c.OverridePolicies, policies))
 	}
-	errs = append(errs, validateStrip(c.Strip, field.NewPath("strip"))...)
+	errs = append(errs, validateNamespaces(c)...)
+	for at, globs := range map[*field.Path][]string{
+		field.NewPath("strip", "labels"): c.Strip.Labels, field.NewPath("strip", "annotations"): c.Strip.Annotations,
+	} {
+		errs = append(errs, validateKeys(globs, at)...)
+	}
 	return append(errs, validateHoldAbove(c.Deletion.HoldAbove, field.NewPath("deletion", "holdAbove"))...)
 }
 
@@ -74,14 +79,24 @@ func validateResource(r Resource, at *field.Path) field.ErrorList {
 	return errs
 }
 
-func validateStrip(s Strip, at *field.Path) field.ErrorList {
+// validateKeys checks globs of the keys of labels or annotations.
+func validateKeys(globs []string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for name, globs := range map[string][]string{"labels": s.Labels, "annotations": s.Annotations} {
-		for i, glob := range globs {
-			key := strings.NewReplacer("*", "x", "?", "x").Replace(glob)
-			if _, err := path.Match(glob, ""); err != nil || len(validation.IsQualifiedName(key)) > 0 {
-				errs = append(errs, field.Invalid(at.Child(name).Index(i), glob, "must be a key such as example.com/owner, with * and ? as wildcards"))
-			}
+	for i, glob := range globs {
+		key := strings.NewReplacer("*", "x", "?", "x").Replace(glob)
+		if _, err := path.Match(glob, ""); err != nil || len(validation.IsQualifiedName(key)) > 0 {
+			errs = append(errs, field.Invalid(at.Index(i), glob, "must be a key such as example.com/owner, with * and ? as wildcards"))
+		}
+	}
+	return errs
+}
+
+// validateGlobs checks globs of names of something.
+func validateGlobs(globs []string, of string, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, glob := range globs {
+		if !validGlob(glob) {
+			errs = append(errs, field.Invalid(at.Index(i), glob, "must be a "+of+" name, with * and ? as wildcards"))
 		}
 	}
 	return errs

@@ -102,9 +102,3 @@ func ClusterOf(namespace string) (cluster string, ok bool) {
 	}
 	return cluster, true
 }
-
-// ReservedNamespace reports whether a namespace belongs to Kubernetes or
-// Karmada, which manage its objects in every member themselves.
-func ReservedNamespace(namespace string) bool {
-	return strings.HasPrefix(namespace, "kube-") || strings.HasPrefix(namespace, "karmada-")
-}

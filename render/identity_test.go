@@ -111,26 +111,18 @@ func TestNamespaces(t *testing.T) {
 		namespace string
 		cluster   string
 		ok        bool
-		reserved  bool
 	}{
-		"Execution": {"An execution namespace has a cluster.", "karmada-es-member1", "member1", true, true},
-		"Nobody":    {"The prefix alone names no cluster.", "karmada-es-", "", false, true},
-		"User":      {"A user's namespace is open.", "shop", "", false, false},
-		"Default":   {"So is the default one.", "default", "", false, false},
-		"Kube":      {"Kubernetes has its own.", "kube-system", "", false, true},
-		"Karmada":   {"So has Karmada.", "karmada-cluster", "", false, true},
-		"Lookalike": {"Only the beginning counts.", "my-karmada-es-a", "", false, false},
-		"Bare":      {"Without the dash it is an ordinary name.", "kube", "", false, false},
-		"NoNS":      {"Cluster-scoped objects have none.", "", "", false, false},
+		"Execution": {"An execution namespace has a cluster.", "karmada-es-member1", "member1", true},
+		"Nobody":    {"The prefix alone names no cluster.", "karmada-es-", "", false},
+		"User":      {"A user's namespace is open.", "shop", "", false},
+		"Lookalike": {"Only the beginning counts.", "my-karmada-es-a", "", false},
+		"NoNS":      {"Cluster-scoped objects have none.", "", "", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			cluster, ok := ClusterOf(tc.namespace)
 			if cluster != tc.cluster || ok != tc.ok {
 				t.Errorf("%s\nClusterOf(%q) is %q, %v", tc.reason, tc.namespace, cluster, ok)
-			}
-			if got := ReservedNamespace(tc.namespace); got != tc.reserved {
-				t.Errorf("%s\nReservedNamespace(%q) is %v", tc.reason, tc.namespace, got)
 			}
 		})
 	}

@@ -165,6 +165,7 @@ type store interface {
 
 // surround adds what matters to a source in a Namespace, besides the objects that its Pods need.
 func surround(f *judge.Facts, namespace *state.Namespace, s store) {
+	reserve(f.Source, s.inForce())
 	addWorks(f, s)
 	addScale(f, s)
 	addPolicies(f, s)
@@ -176,6 +177,13 @@ func surround(f *judge.Facts, namespace *state.Namespace, s store) {
 	f.Strip = render.StripList{Labels: configuration.Strip.Labels, Annotations: configuration.Strip.Annotations}
 	authorize(f, configuration, config.Source{Resource: s.ResourceOf(f.ID), Namespace: f.ID.Namespace, NamespaceLabels: namespace.Labels})
 	addAutoscalers(f, namespace, s)
+}
+
+// reserve refuses a source in a namespace of the system.
+func reserve(s *judge.Source, configuration *config.Configuration) {
+	if s != nil && s.Asks && configuration.IsSystemNamespace(s.ID.Namespace) {
+		s.Reserve()
+	}
 }
 
 // addWorks adds the Works and clusters of a source.
@@ -271,6 +279,7 @@ func clusterFactsOf(cluster *state.Cluster) judge.ClusterFacts {
 // Offline returns the facts about a source that is to be mirrored to clusters which have joined
 // and have no Works of it yet, with the override policies that there are, without an API server.
 func Offline(s *judge.Source, clusters []*state.Cluster, policies []*state.Policy) judge.Facts {
+	reserve(s, nil)
 	f := judge.Facts{ID: s.ID, Source: s, Live: true, Policies: policies, PoliciesLive: true, AllAtOnce: true, Clusters: map[string]judge.ClusterFacts{}}
 	for _, c := range clusters {
 		f.Clusters[c.Name] = clusterFactsOf(c)

@@ -82,7 +82,7 @@ var hints = map[Reason]string{
 	InvalidAnnotation: "correct the annotation; until then, the existing Works stay as they are",
 	UnknownCluster:    "correct the name (kubectl get clusters lists the valid ones), or join the cluster",
 	ForbiddenResource: "remove the annotation: objects like this are never mirrored",
-	ReservedNamespace: "move it to another namespace: kube-* and karmada-* belong to the system",
+	ReservedNamespace: "move it to another namespace; the configuration says which belong to the system (systemNamespaces, allowNamespaces)",
 	ClaimedByPolicy:   "remove either the policy or the annotation",
 	WorkConflict:      "find out who owns the Work, or stop mirroring the object; if a deleted policy left its ResourceBinding behind, deleting that binding also deletes the object in the members unless its Works preserve it",
 	TooLarge:          "make the object smaller: a Work contains all of it, and etcd accepts 1.5 MiB",

@@ -116,12 +116,14 @@ func effectiveWishes(o *state.Object, defaults render.Wishes) render.Wishes {
 // mistake, so existing Works stay.
 var noOptOut = &Refusal{Reason: InvalidAnnotation, Message: render.ClustersAnnotation + ": an empty value opts out of the Namespace's default, but there is none; to stop mirroring, remove the annotation"}
 
+// Reserve refuses a source whose namespace belongs to the system of every member.
+func (s *Source) Reserve() {
+	s.Terms, s.Options, s.Differences, s.Waves, s.Template, s.Unread = render.Terms{}, render.Options{}, render.Differences{}, render.Waves{}, nil, false
+	s.refuse(ReservedNamespace, fmt.Sprintf("objects in namespace %q are never mirrored: it belongs to the system", s.ID.Namespace))
+}
+
 // read parses the wishes of an object that asks.
 func (s *Source) read(o *state.Object) {
-	if render.ReservedNamespace(s.ID.Namespace) {
-		s.refuse(ReservedNamespace, fmt.Sprintf("objects in namespace %q are never mirrored: it belongs to the system", s.ID.Namespace))
-		return
-	}
 	if o.System == render.SystemOwn {
 		s.refuse(ForbiddenResource, "every cluster creates objects like this itself, and they must not be replaced")
 		return

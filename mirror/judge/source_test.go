@@ -37,8 +37,6 @@ func TestNewSource(t *testing.T) {
 		"Asks":             {"an ordinary object", object("v1", "ConfigMap", "shop", "page", m1), nil, true, ""},
 		"Inherits":         {"or one in a Namespace that asks", object("v1", "ConfigMap", "shop", "page", nil), m1, true, ""},
 		"DoesNotAsk":       {"no one asks for it", object("v1", "ConfigMap", "shop", "page", nil), nil, false, ""},
-		"KubeSystem":       {"every cluster has its own", object("v1", "ConfigMap", "kube-system", "coredns", m1), nil, true, ReservedNamespace},
-		"KarmadaSystem":    {"and this namespace is Karmada's", object("v1", "ConfigMap", "karmada-system", "page", m1), nil, true, ReservedNamespace},
 		"RootCertificate":  {"every Namespace has its cluster's own", object("v1", "ConfigMap", "shop", "kube-root-ca.crt", m1), nil, true, ForbiddenResource},
 		"NotInherited":     {"a Namespace's default does not cover it", object("v1", "ConfigMap", "shop", "kube-root-ca.crt", nil), m1, false, ""},
 		"Release":          {"Helm's records are about this cluster only", release(nil), m1, false, ""},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/karmada-io/karmada/pkg/util/names"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -40,7 +41,7 @@ func TestNamespaces(t *testing.T) {
 			t.Fatalf("ClusterOf(%q) is %q, %v", namespace, got, ok)
 		}
 		for _, ns := range []string{namespace, cluster, names.NamespaceKarmadaSystem, names.NamespaceKarmadaCluster} {
-			if names.IsReservedNamespace(ns) && !render.ReservedNamespace(ns) {
+			if names.IsReservedNamespace(ns) && !(*config.Configuration)(nil).IsSystemNamespace(ns) {
 				t.Fatalf("%q is reserved for Karmada, but not for us", ns)
 			}
 		}

@@ -145,6 +145,12 @@ var ownership = map[string]func(*machine) error{
 		reserved := model.Key{Kind: "ConfigMap", Namespace: "karmada-system", Name: "page-0"}
 		return m.tell(m.stranger(reserved, to("m1")), func() error { return m.put(thePage, 1, to("m1"), map[string]string{policyLabel: "x"}) }, pause(time.Minute), m.nothingIsThere, m.told("ReservedNamespace", 1, 1), m.told("ClaimedByPolicy", 1, 1), m.quiet)
 	},
+	"SystemNamespaces": func(m *machine) error { // a configuration says which; what was mirrored stays, and nothing is written there
+		var from time.Time
+		b := model.Key{Kind: "ConfigMap", Namespace: "b", Name: "page-0"}
+		return m.tell(m.page(to("m1")), m.puts(b, to("m1")), m.quiet, m.set(breakerOff+"systemNamespaces: [\"b*\"]\n"), pause(time.Minute), m.told("ReservedNamespace", 1, 1), now(&from), m.edited(2), m.puts(b, to("m2")), pause(time.Minute), m.requests(&from, 1, 1, of(works)), m.isThere(b, "*"),
+			m.set(breakerOff+"systemNamespaces: [\"b*\"]\nallowNamespaces: [b]\n"), m.quiet, m.set(breakerOff+"systemNamespaces: [\"*\"]\n"), pause(time.Minute), m.deleted(b), m.set(breakerOff), m.quiet)
+	},
 	"BadAnnotations": func(m *machine) error { // nothing is written, and each is reported once
 		var from time.Time
 		mistakes := []map[string]string{to("!m1"), to("m1,,m2"), {clustersKey: "m1", "karmada.target/suspend": "yes"}, {clustersKey: "m1", "karmada.target/preserve-on-deletion": "True"}, {selectorKey: "tier in"}, {selectorKey: ""}, to(""),
