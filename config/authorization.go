@@ -69,7 +69,7 @@ func validateGiven(asJSON []byte) field.ErrorList {
 		return nil // cannot happen: it was decoded before
 	}
 	var errs field.ErrorList
-	for _, key := range []string{"allowNamespaces", "authorization", "deletion", "overridePolicies", "strip", "systemNamespaces"} {
+	for _, key := range []string{"allowNamespaces", "authorization", "deletion", "expand", "overridePolicies", "strip", "systemNamespaces"} {
 		if value, ok := given[key]; ok {
 			errs = append(errs, nullsIn(value, field.NewPath(key))...)
 		}

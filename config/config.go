@@ -41,6 +41,8 @@ type Configuration struct {
 	// namespaces that are mirrored though one of these matches.
 	SystemNamespaces []string `json:"systemNamespaces,omitempty"`
 	AllowNamespaces  []string `json:"allowNamespaces,omitempty"`
+	// Expand says what variables may show of a Cluster.
+	Expand Expand `json:"expand,omitempty"`
 	// Authorization says which sources may be mirrored where: only what a rule allows.
 	// Without the field everything is allowed; with an empty list, nothing is.
 	Authorization []Rule `json:"authorization,omitempty"`
@@ -86,6 +88,12 @@ func (c *Configuration) AggregatesStatus() bool {
 // slash in a key.
 type Strip struct {
 	Labels      []string `json:"labels,omitempty"`
+	Annotations []string `json:"annotations,omitempty"`
+}
+
+// Expand are globs (`*`, `?`) of the keys of Clusters' annotations; nil for all of them. Neither wildcard matches the
+// slash in a key.
+type Expand struct {
 	Annotations []string `json:"annotations,omitempty"`
 }
 

@@ -93,6 +93,8 @@ func TestParseRejects(t *testing.T) {
 		"MalformedKey":    {"globs of keys are checked", head + "strip: {labels: [\"a b\"], annotations: [\"x[\"]}\n", []string{"strip.labels[0]", "strip.annotations[0]"}},
 		"OtherPolicies":   {"there are two values", head + "overridePolicies: honor\n", []string{"overridePolicies", "Honor", "Ignore"}},
 		"NoPolicies":      {"a key without a value would lose the overrides", head + "overridePolicies:\n", []string{"overridePolicies"}},
+		"MalformedShown":  {"so are those of what may be shown", head + "expand: {annotations: [\"a b\"]}\n", []string{"expand.annotations[0]"}},
+		"NoShown":         {"and a list is a list", head + "expand:\n", []string{"expand"}},
 		"NoStrip":         {"or let out what is to stay", head + "strip:\n", []string{"strip"}},
 		"Everything":      {"all mistakes at once", head + "resources:\n- {}\n- {resource: nodes}\n", []string{"resources[0].resource", "resources[1]"}},
 	}

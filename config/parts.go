@@ -59,7 +59,7 @@ type part struct {
 func Parse(data []byte) (*Configuration, error) { return Parts{Key: string(data)}.Parse() }
 
 // Parse does so with each part, and merges them in order of their names: of two entries for the
-// same resource the later wins, and so do the later deletion, overridePolicies and systemNamespaces fields; all authorization rules,
+// same resource the later wins, and so do the later deletion, expand, overridePolicies and systemNamespaces fields; all authorization rules,
 // allowNamespaces and strip lists hold. It reports a mistake with the part's name.
 func (p Parts) Parse() (*Configuration, error) {
 	var parts []*part
@@ -157,6 +157,9 @@ func (c *Configuration) merge(p *part) {
 	}
 	if _, given := p.gives["systemNamespaces"]; given {
 		c.SystemNamespaces = append([]string{}, p.SystemNamespaces...) // if empty, not the default
+	}
+	if _, given := p.gives["expand"]; given {
+		c.Expand.Annotations = append([]string{}, p.Expand.Annotations...)
 	}
 	c.AllowNamespaces = append(c.AllowNamespaces, p.AllowNamespaces...)
 	c.Strip.Labels = append(c.Strip.Labels, p.Strip.Labels...)

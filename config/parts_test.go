@@ -71,14 +71,14 @@ func TestParts(t *testing.T) {
 // TestPartsDiffer: what is stripped adds up, and the later word on policies counts.
 func TestPartsDiffer(t *testing.T) {
 	c, err := Parts{
-		Key:      head + "overridePolicies: Honor\nstrip: {labels: [a], annotations: [b]}",
+		Key:      head + "overridePolicies: Honor\nexpand: {annotations: [d]}\nstrip: {labels: [a], annotations: [b]}",
 		"a.yaml": head + "strip: {labels: [c]}",
-		"b.yaml": head + "overridePolicies: Ignore",
+		"b.yaml": head + "overridePolicies: Ignore\nexpand: {annotations: []}",
 	}.Parse()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Strip{Labels: []string{"a", "c"}, Annotations: []string{"b"}}, c.Strip); diff != "" || c.HonorsPolicies() {
-		t.Errorf("honors %v, -want +got:\n%s", c.HonorsPolicies(), diff)
+	if diff := cmp.Diff(Strip{Labels: []string{"a", "c"}, Annotations: []string{"b"}}, c.Strip); diff != "" || c.HonorsPolicies() || c.Expand.Annotations == nil || len(c.Expand.Annotations) > 0 {
+		t.Errorf("honors %v, shows %v, -want +got:\n%s", c.HonorsPolicies(), c.Expand.Annotations, diff)
 	}
 }

@@ -37,7 +37,7 @@ func validate(c *Configuration, resources sets.Set[schema.GroupResource]) field.
 	}
 	errs = append(errs, validateNamespaces(c)...)
 	for at, globs := range map[*field.Path][]string{
-		field.NewPath("strip", "labels"): c.Strip.Labels, field.NewPath("strip", "annotations"): c.Strip.Annotations,
+		field.NewPath("strip", "labels"): c.Strip.Labels, field.NewPath("strip", "annotations"): c.Strip.Annotations, field.NewPath("expand", "annotations"): c.Expand.Annotations,
 	} {
 		errs = append(errs, validateKeys(globs, at)...)
 	}

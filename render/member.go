@@ -30,6 +30,17 @@ func (m *Member) Overridden() override.Cluster {
 	return override.Cluster{Name: m.Name, Labels: m.Labels, Provider: m.Provider, Region: m.Region, Zones: m.Zones}
 }
 
+// Showing returns the cluster with only those of its annotations that one of the globs matches; nil globs match all.
+func (m *Member) Showing(globs []string) *Member {
+	if m == nil || globs == nil {
+		return m
+	}
+	shown := *m
+	shown.Annotations = maps.Clone(m.Annotations)
+	maps.DeleteFunc(shown.Annotations, func(key, _ string) bool { return !matchesAny(globs, key) })
+	return &shown
+}
+
 // Equal reports whether both say the same.
 func (m *Member) Equal(n *Member) bool {
 	return m.Name == n.Name && m.Region == n.Region && m.Provider == n.Provider && slices.Equal(m.Zones, n.Zones) &&

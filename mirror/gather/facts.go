@@ -174,6 +174,7 @@ func surround(f *judge.Facts, namespace *state.Namespace, s store) {
 	if configuration == nil {
 		return
 	}
+	f.Shown = configuration.Expand.Annotations
 	f.Strip = render.StripList{Labels: configuration.Strip.Labels, Annotations: configuration.Strip.Annotations}
 	authorize(f, configuration, config.Source{Resource: s.ResourceOf(f.ID), Namespace: f.ID.Namespace, NamespaceLabels: namespace.Labels})
 	addAutoscalers(f, namespace, s)

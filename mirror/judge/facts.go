@@ -55,6 +55,8 @@ type Facts struct {
 	NamespaceGoing bool
 	// Scale is what is divided over the clusters; nil if nothing is.
 	Scale *Scale
+	// Shown are globs of the annotations of Clusters that variables may show; nil for all.
+	Shown []string
 	// Strip are the labels and annotations that the configuration removes.
 	Strip render.StripList
 	// AllAtOnce: the Works of all clusters are wanted at once, whatever the waves say.

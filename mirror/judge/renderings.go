@@ -176,7 +176,7 @@ var errNoMember = errors.New("nothing is known about the cluster, but what the o
 func (r *renderings) edit(cluster string) (render.Edit, error) {
 	e, member := render.Edit{Strip: r.f.Strip, Noted: !r.f.Source.Waves.IsEmpty()}, r.f.Clusters[cluster].Member
 	if r.f.Source.Differences.Expand {
-		e.Member = member
+		e.Member = member.Showing(r.f.Shown)
 	}
 	usesMember := r.f.Source.Differences.Expand && len(r.f.Source.Template.Variables()) > 0 || len(r.f.Policies) > 0
 	if usesMember && member == nil {

@@ -151,6 +151,24 @@ var ownership = map[string]func(*machine) error{
 		return m.tell(m.page(to("m1")), m.puts(b, to("m1")), m.quiet, m.set(breakerOff+"systemNamespaces: [\"b*\"]\n"), pause(time.Minute), m.told("ReservedNamespace", 1, 1), now(&from), m.edited(2), m.puts(b, to("m2")), pause(time.Minute), m.requests(&from, 1, 1, of(works)), m.isThere(b, "*"),
 			m.set(breakerOff+"systemNamespaces: [\"b*\"]\nallowNamespaces: [b]\n"), m.quiet, m.set(breakerOff+"systemNamespaces: [\"*\"]\n"), pause(time.Minute), m.deleted(b), m.set(breakerOff), m.quiet)
 	},
+	"ExpandShowsLess": func(m *machine) error { // than the Cluster says, if the configuration does not name it
+		noted := setField("x", "metadata", "annotations", "example.com/note")
+		page := object("v1", "ConfigMap", "a", "note", map[string]any{"data": map[string]any{"note": "$(cluster.annotation:example.com/note:-none)"}})
+		note := model.Key{Kind: "ConfigMap", Namespace: "a", Name: "note"}
+		shows := func(want string) act {
+			return func() error {
+				return await("the variable to be "+want, func() error {
+					carried, err := m.carried(note)
+					if err == nil && carried.Object["data"].(map[string]any)["note"] != want {
+						err = fmt.Errorf("it is %v", carried.Object["data"])
+					}
+					return err
+				})
+			}
+		}
+		return m.tell(m.modified(apiserver.Ref{Resource: clusters, Name: "m1"}, noted), func() error { return m.adds(configMaps, page, map[string]string{clustersKey: "m1", expandKey: "true"}) }, shows("x"),
+			m.set(breakerOff+"expand: {annotations: [\"other/*\"]}\n"), shows("none"), m.set(breakerOff+"expand: {annotations: [example.com/*]}\n"), shows("x"))
+	},
 	"BadAnnotations": func(m *machine) error { // nothing is written, and each is reported once
 		var from time.Time
 		mistakes := []map[string]string{to("!m1"), to("m1,,m2"), {clustersKey: "m1", "karmada.target/suspend": "yes"}, {clustersKey: "m1", "karmada.target/preserve-on-deletion": "True"}, {selectorKey: "tier in"}, {selectorKey: ""}, to(""),
