@@ -17,9 +17,11 @@ import (
 )
 
 // The names of the ValidatingAdmissionPolicies and of their bindings: one enforces who may mirror
-// where, the others keep the Lease and the marks on Works for the daemon, and reject misspelled annotations.
+// where, the others keep the Lease, the marks on Works and what shows that one is applied from agents of other
+// clusters, and reject misspelled annotations.
 const (
 	policyName         = "karmada-mirror"
+	eventsPolicyName   = policyName + "-events"
 	leasePolicyName    = policyName + "-lease"
 	worksPolicyName    = policyName + "-works"
 	spellingPolicyName = policyName + "-spelling"
@@ -60,6 +62,7 @@ func (c *checker) checkAdmission(ctx context.Context) error {
 	return errors.Join(
 		c.checkPolicy(ctx, leasePolicyName, "only those with the verb lead write the Lease", "an agent of a member cluster can end mirroring, because Karmada lets it write all Leases"),
 		c.checkPolicy(ctx, worksPolicyName, "agents of member clusters write no more of the Works than they need to", "an agent of a member cluster can forge Works, which holds up deletions in other clusters"),
+		c.checkPolicy(ctx, eventsPolicyName, "agents of member clusters report on the Works of their own cluster only", "an agent of a member cluster can report that Works of other clusters are applied, which rollouts in waves wait for"),
 		c.checkPolicy(ctx, spellingPolicyName, "misspelled annotations are rejected", "misspelled annotations are ignored, not rejected"),
 	)
 }

@@ -110,7 +110,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: fences-nsm}]
 	agent := account(t, "fences-agent", `
 - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
 - {apiGroups: [work.karmada.io], resources: [works], verbs: [get, create, list, watch, update, delete]}
-- {apiGroups: [work.karmada.io], resources: [works/status], verbs: [patch, update]}`)
+- {apiGroups: [work.karmada.io], resources: [works/status], verbs: [patch, update]}
+- {apiGroups: ["", events.k8s.io], resources: [events], verbs: [patch, create, update]}`)
 	page := Create(t, ConfigMaps, ConfigMap(NewNamespace(t), "page", Push, "one"))
 	id := render.Identity{Kind: "ConfigMap", Namespace: page.GetNamespace(), Name: "page"}
 	works := agent.Resource(Works).Namespace(render.ExecutionNamespace(Push))
@@ -151,6 +152,26 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: fences-nsm}]
 		}
 		return err
 	})
+
+	// Nor, by an Event, say of another cluster that it has applied a Work, nor take such an Event back.
+	applied := func(as dynamic.Interface, version, reason string) error {
+		event := Object(version, "Event", render.ExecutionNamespace(Push), NewName(t, "event"), map[string]any{
+			"reason": reason, "type": "Normal", "action": "x", "reportingController": "x", "reportingComponent": "x", "reportingInstance": "x", "eventTime": "2000-01-01T00:00:00.000000Z",
+		})
+		about, events := "involvedObject", schema.FromAPIVersionAndKind(version, "Event").GroupVersion().WithResource("events")
+		if events.Group != "" {
+			about = "regarding"
+		}
+		SetField(map[string]any{"kind": "Work", "namespace": event.GetNamespace(), "name": id.WorkName()}, about)(event)
+		_, err := as.Resource(events).Namespace(event.GetNamespace()).Create(t.Context(), event, metav1.CreateOptions{DryRun: dry})
+		return err
+	}
+	other := account(t, "fences-other", `- {apiGroups: ["", events.k8s.io], resources: [events], verbs: [patch, create, update]}`)
+	for _, version := range []string{"v1", "events.k8s.io/v1"} {
+		wants(version, applied(other, version, "SyncSucceed"), apierrors.IsForbidden, "the verb update on works.work.karmada.io/status")
+		Must(t, applied(other, version, "SyncFailed"))
+		Must(t, applied(agent, version, "SyncSucceed"))
+	}
 	leases := func(as dynamic.Interface) dynamic.ResourceInterface {
 		return as.Resource(schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}).Namespace(System)
 	}
