@@ -129,11 +129,11 @@ func (m *machine) unstick() {
 	}
 }
 
-// works are the Works that are ours, by namespace/name.
+// works are the Works that are ours and judged, by namespace/name.
 func (m *machine) works() map[string]*unstructured.Unstructured {
 	ours := map[string]*unstructured.Unstructured{}
 	for _, o := range m.store.List(works, "") {
-		if u := (&unstructured.Unstructured{Object: o}); u.GetLabels()["app.kubernetes.io/managed-by"] == "karmada-mirror" {
+		if u := (&unstructured.Unstructured{Object: o}); u.GetLabels()["app.kubernetes.io/managed-by"] == "karmada-mirror" && !isHostile(u.GetNamespace()+"/") {
 			ours[u.GetNamespace()+"/"+u.GetName()] = u
 		}
 	}
@@ -160,7 +160,7 @@ func (m *machine) underWay() (open []string) {
 // unfinished lists the Works, namespaces and clusters that are still being deleted.
 func (m *machine) unfinished(there map[string]*unstructured.Unstructured) (going []string) {
 	for _, o := range m.store.List(clusters, "") {
-		if u := (&unstructured.Unstructured{Object: o}); u.GetDeletionTimestamp() != nil {
+		if u := (&unstructured.Unstructured{Object: o}); u.GetDeletionTimestamp() != nil && u.GetName() != hostile {
 			going = append(going, fmt.Sprintf("cluster %s is still leaving", u.GetName()))
 		}
 	}
@@ -229,7 +229,7 @@ func (m *machine) compareStatuses(there map[string]*unstructured.Unstructured) (
 	for _, found := range m.store.List(deployments, "") {
 		u := &unstructured.Unstructured{Object: found}
 		key, _ := model.Applied(u)
-		if world.Objects[key] == nil {
+		if world.Objects[key] == nil || m.isHostile { // then it is a claim
 			continue
 		}
 		want, isKnown := world.Replicas(key, m.clusters)
@@ -384,7 +384,7 @@ func (m *machine) wrongDeletions() (wrong []string) {
 	wrong = m.emptied(deletions)
 	for _, d := range deletions {
 		of, known := targets[model.ShortKey(d.work)]
-		if !known && m.isStranger(d.work) {
+		if !known && (m.isStranger(d.work) || isHostile(d.work)) {
 			continue
 		}
 		if !known {

@@ -146,6 +146,9 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 			return nil, err
 		}
 	}
+	if m.isHostile {
+		m.sections = breakerHigh
+	}
 	if err := errors.Join(m.define(resources["OverridePolicy"]), m.configure("*", none, true)); err != nil {
 		return nil, err
 	}
@@ -158,6 +161,11 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 	}
 	for i, name := range m.clusters {
 		if err := m.putCluster(name, map[string]string{"tier": []string{"edge", "core"}[i%2]}, ""); err != nil {
+			return nil, err
+		}
+	}
+	if m.isHostile {
+		if err := m.putCluster(hostile, nil, ""); err != nil {
 			return nil, err
 		}
 	}

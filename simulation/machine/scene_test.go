@@ -35,6 +35,8 @@ type scene struct {
 	isOld, alters, judgesAge, judgesCounts bool
 	// isSighted: no daemon is kept from seeing anything.
 	isSighted bool
+	// isHostile: beside the clusters is one whose agent is hostile.
+	isHostile bool
 	// isMeasured: nothing may run beside it.
 	isMeasured bool
 }

@@ -61,7 +61,7 @@ func said(all map[string]string) string {
 func (s *scene) drawStep(t *rapid.T) step {
 	kind := s.steps.draw(t, "step")
 	var drawn step
-	for _, all := range []map[string]func(*rapid.T, *scene) step{drawers, moreDrawers, faultDrawers, costDrawers, sightedDrawers} {
+	for _, all := range []map[string]func(*rapid.T, *scene) step{drawers, moreDrawers, faultDrawers, costDrawers, sightedDrawers, hostileDrawers} {
 		if draw := all[kind]; draw != nil {
 			drawn = draw(t, s)
 		}
