@@ -91,7 +91,11 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: fences-nsm}]
 
 	// A Binding's annotations become the Pod's.
 	pods := Env.Admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace(ns)
+	_, err = pods.Create(t.Context(), Object("v1", "Pod", ns, "web", map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "web", "image": "web"}}}}), metav1.CreateOptions{})
+	Must(t, err)
 	binding := Object("v1", "Binding", ns, "web", map[string]any{"target": map[string]any{"kind": "Node", "name": "n"}})
+	_, err = pods.Create(t.Context(), binding, metav1.CreateOptions{DryRun: dry}, "binding")
+	Must(t, err)
 	SetAnnotation(render.SuspendAnnotation, "false")(binding)
 	_, err = pods.Create(t.Context(), binding, metav1.CreateOptions{DryRun: dry}, "binding")
 	wants("pods/binding", err, apierrors.IsInvalid, "annotate the Pod")
