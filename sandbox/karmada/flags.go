@@ -223,24 +223,16 @@ func (k *Karmada) webhookSpec() (s spec, port int, err error) {
 }
 
 // controllerSpec specifies a component of Karmada that only calls others.
-func (k *Karmada) controllerSpec(name, program string, flags ...string) (spec, error) {
-	kubeconfig, err := k.server.component(name)
-	if err != nil {
-		return spec{}, err
-	}
+func (k *Karmada) controllerSpec(name, program, kubeconfigFlag string, flags ...string) (spec, error) {
 	ports, err := k.ports.take(1)
 	if err != nil {
 		return spec{}, err
-	}
-	kubeconfigFlag := "--kubeconfig="
-	if program == agentProgram {
-		kubeconfigFlag = "--karmada-kubeconfig="
 	}
 	return spec{
 		name: name, program: program, tier: callers,
 		probe: "http://" + address(ports[0]) + "/healthz",
 		flags: append([]string{
-			kubeconfigFlag + kubeconfig,
+			kubeconfigFlag,
 			"--leader-elect=false",
 			"--health-probe-bind-address=" + address(ports[0]),
 			"--metrics-bind-address=0",
@@ -248,10 +240,17 @@ func (k *Karmada) controllerSpec(name, program string, flags ...string) (spec, e
 	}, nil
 }
 
-const agentProgram = "karmada-agent"
+// administratorSpec specifies one with all rights.
+func (k *Karmada) administratorSpec(name string, flags ...string) (spec, error) {
+	kubeconfig, err := k.server.component(name)
+	if err != nil {
+		return spec{}, err
+	}
+	return k.controllerSpec(name, name, "--kubeconfig="+kubeconfig, flags...)
+}
 
 func (k *Karmada) controllerManagerSpec() (spec, error) {
-	return k.controllerSpec(ControllerManager, ControllerManager, append(statusFlags(),
+	return k.administratorSpec(ControllerManager, append(statusFlags(),
 		// As in Karmada's artifacts/deploy/karmada-controller-manager.yaml, v1.18.2.
 		"--controllers=*,hpaScaleTargetMarker,deploymentReplicasSyncer",
 		"--cluster-monitor-period=1s",
@@ -261,11 +260,15 @@ func (k *Karmada) controllerManagerSpec() (spec, error) {
 
 func (k *Karmada) schedulerSpec() (spec, error) {
 	// The estimator is one more component per member, which estimates free nodes.
-	return k.controllerSpec(Scheduler, Scheduler, "--enable-scheduler-estimator=false")
+	return k.administratorSpec(Scheduler, "--enable-scheduler-estimator=false")
 }
 
 func (k *Karmada) agentSpec(m *member) (spec, error) {
-	return k.controllerSpec(Agent(m.Name), agentProgram, append(statusFlags(),
+	kubeconfig := k.AgentKubeconfig(m.Name)
+	if err := k.server.writeKubeconfig(kubeconfig, agentUser(m.Name), agentGroup); err != nil {
+		return spec{}, err
+	}
+	return k.controllerSpec(Agent(m.Name), "karmada-agent", "--karmada-kubeconfig="+kubeconfig, append(statusFlags(),
 		"--kubeconfig="+m.server.kubeconfig,
 		"--cluster-name="+m.Name,
 		"--cluster-api-endpoint="+m.server.config.Host,

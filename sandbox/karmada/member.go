@@ -164,11 +164,6 @@ func (k *Karmada) join(ctx context.Context, m *member) error {
 	return nil
 }
 
-// registerPull leaves the registration to the agent.
-func (k *Karmada) registerPull(ctx context.Context, m *member) error {
-	return k.run(ctx, func() (spec, error) { return k.agentSpec(m) })
-}
-
 // registerPush does what `karmadactl join` does, but uses a static token instead
 // of creating ServiceAccounts in the member.
 func (k *Karmada) registerPush(ctx context.Context, m *member) error {

@@ -49,7 +49,7 @@ func (k *Karmada) newServer(name string) (*server, error) {
 	if s.authority, err = newAuthority(pki, name); err != nil {
 		return nil, err
 	}
-	if err := s.writeKubeconfig(s.kubeconfig, "system:admin"); err != nil {
+	if err := s.writeKubeconfig(s.kubeconfig, "system:admin", administrators); err != nil {
 		return nil, err
 	}
 	if s.config, err = clientcmd.BuildConfigFromFlags("", s.kubeconfig); err != nil {
@@ -63,11 +63,11 @@ func (k *Karmada) newServer(name string) (*server, error) {
 // all rights, but a user name of its own, which identifies it in the audit log.
 func (s *server) component(name string) (string, error) {
 	path := filepath.Join(s.dir, name+".kubeconfig")
-	return path, s.writeKubeconfig(path, name)
+	return path, s.writeKubeconfig(path, name, administrators)
 }
 
-func (s *server) writeKubeconfig(path, user string) error {
-	issued, err := s.authority.client(user, administrators)
+func (s *server) writeKubeconfig(path, user, group string) error {
+	issued, err := s.authority.client(user, group)
 	if err != nil {
 		return err
 	}

@@ -8,11 +8,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/karmada-target/karmada-mirror/render"
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
@@ -47,17 +45,22 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: `+name+`}]
 	return client
 }
 
-// TestFences: what users and agents may write without it, the admission policies keep from them.
-func TestFences(t *testing.T) {
-	t.Parallel()
-	ns, dry := admitted(t, nil, nil), []string{metav1.DryRunAll}
-	inForce(t, ns)
-	wants := func(reason string, err error, is func(error) bool, part string) {
+// refusals returns a function that checks that an error is a certain refusal.
+func refusals(t *testing.T) func(reason string, err error, is func(error) bool, part string) {
+	return func(reason string, err error, is func(error) bool, part string) {
 		t.Helper()
 		if err == nil || !is(err) || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", reason, err)
 		}
 	}
+}
+
+// TestFences: what users may write without it, the admission policies keep from them.
+func TestFences(t *testing.T) {
+	t.Parallel()
+	ns, dry := admitted(t, nil, nil), []string{metav1.DryRunAll}
+	inForce(t, ns)
+	wants := refusals(t)
 
 	// Who may patch Namespaces is not yet one who may read what is in them.
 	nsm := account(t, "fences-nsm", `
@@ -109,83 +112,4 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: fences-nsm}]
 		many["example.com/a"+strconv.Itoa(i)] = ""
 	}
 	wants("many keys", dryRun(tenant(t, "fences-none", "nowhere"), ns, many), apierrors.IsForbidden, "the verb mirror")
-
-	// Karmada's agents may write all Leases, and the Works of their cluster (pkg/karmadactl/register/register.go, v1.18.2).
-	agent := account(t, "fences-agent", `
-- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
-- {apiGroups: [work.karmada.io], resources: [works], verbs: [get, create, list, watch, update, delete]}
-- {apiGroups: [work.karmada.io], resources: [works/status], verbs: [patch, update]}
-- {apiGroups: ["", events.k8s.io], resources: [events], verbs: [patch, create, update]}`)
-	page := Create(t, ConfigMaps, ConfigMap(NewNamespace(t), "page", Push, "one"))
-	id := render.Identity{Kind: "ConfigMap", Namespace: page.GetNamespace(), Name: "page"}
-	works := agent.Resource(Works).Namespace(render.ExecutionNamespace(Push))
-	work := func() (u *unstructured.Unstructured) {
-		Eventually(t, "the agent to see the Work", func(ctx context.Context) (err error) {
-			u, err = works.Get(ctx, id.WorkName(), metav1.GetOptions{})
-			return err
-		})
-		return u
-	}
-	for reason, change := range map[string]func(*unstructured.Unstructured){
-		"a hold of all": SetAnnotation(render.HeldKey, "2099-01-01T00:00:00.000Z configmaps* the source does not exist"),
-		"its age":       SetAnnotation(render.SourceCreatedAnnotation, "2000-01-01T00:00:00Z"),
-		"its label":     func(u *unstructured.Unstructured) { u.SetLabels(nil) },
-		"its content":   SetField(true, "spec", "preserveResourcesOnDeletion"),
-	} {
-		err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { // Karmada writes it, too
-			u := work()
-			change(u)
-			_, err := works.Update(t.Context(), u, metav1.UpdateOptions{DryRun: dry})
-			return err
-		})
-		wants(reason, err, apierrors.IsForbidden, "the verb mirror on works.work.karmada.io")
-	}
-	forged := work()
-	forged.SetName("ghost")
-	forged.SetUID("")
-	forged.SetResourceVersion("")
-	_, err = works.Create(t.Context(), forged, metav1.CreateOptions{DryRun: dry})
-	wants("a forged Work", err, apierrors.IsForbidden, "the verb mirror on works.work.karmada.io")
-	Eventually(t, "the agent to write what it needs to", func(ctx context.Context) error {
-		u := work()
-		u.SetFinalizers(append(u.GetFinalizers(), "example.com/agent"))
-		_, err := works.Update(ctx, u, metav1.UpdateOptions{DryRun: dry})
-		if err == nil {
-			SetField([]any{}, "status", "manifestStatuses")(u)
-			_, err = works.UpdateStatus(ctx, u, metav1.UpdateOptions{DryRun: dry})
-		}
-		return err
-	})
-
-	// Nor, by an Event, say of another cluster that it has applied a Work, nor take such an Event back.
-	applied := func(as dynamic.Interface, version, reason string) error {
-		event := Object(version, "Event", render.ExecutionNamespace(Push), NewName(t, "event"), map[string]any{
-			"reason": reason, "type": "Normal", "action": "x", "reportingController": "x", "reportingComponent": "x", "reportingInstance": "x", "eventTime": "2000-01-01T00:00:00.000000Z",
-		})
-		about, events := "involvedObject", schema.FromAPIVersionAndKind(version, "Event").GroupVersion().WithResource("events")
-		if events.Group != "" {
-			about = "regarding"
-		}
-		SetField(map[string]any{"kind": "Work", "namespace": event.GetNamespace(), "name": id.WorkName()}, about)(event)
-		_, err := as.Resource(events).Namespace(event.GetNamespace()).Create(t.Context(), event, metav1.CreateOptions{DryRun: dry})
-		return err
-	}
-	other := account(t, "fences-other", `- {apiGroups: ["", events.k8s.io], resources: [events], verbs: [patch, create, update]}`)
-	for _, version := range []string{"v1", "events.k8s.io/v1"} {
-		wants(version, applied(other, version, "SyncSucceed"), apierrors.IsForbidden, "the verb update on works.work.karmada.io/status")
-		Must(t, applied(other, version, "SyncFailed"))
-		Must(t, applied(agent, version, "SyncSucceed"))
-	}
-	leases := func(as dynamic.Interface) dynamic.ResourceInterface {
-		return as.Resource(schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}).Namespace(System)
-	}
-	lease := func(name string) *unstructured.Unstructured {
-		return Object("coordination.k8s.io/v1", "Lease", System, name, map[string]any{"spec": map[string]any{"holderIdentity": "x"}})
-	}
-	_, err = leases(agent).Create(t.Context(), lease("karmada-mirror-fences"), metav1.CreateOptions{DryRun: dry})
-	wants("a Lease of the daemon", err, apierrors.IsForbidden, "the verb lead on leases.coordination.k8s.io/karmada-mirror-fences")
-	for who, name := range map[dynamic.Interface]string{agent: "fences", Env.Admin: "karmada-mirror-fences"} {
-		_, err = leases(who).Create(t.Context(), lease(name), metav1.CreateOptions{DryRun: dry})
-		Must(t, err)
-	}
 }
