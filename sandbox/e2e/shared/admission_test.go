@@ -32,6 +32,12 @@ func TestAdmission(t *testing.T) {
 	users := users{
 		"some": tenant(t, "admission-some", "c1", "c2"), "all": tenant(t, "admission-all"), "many": tenant(t, "admission-many", manyClusters()...),
 		"one": tenant(t, "admission-one", granted), "none": tenant(t, "admission-none", "nowhere"),
+		// One may edit Namespaces, and mirror everywhere, but not what is in them; the other has that verb alone.
+		"editor": account(t, "admission-editor", `
+- {apiGroups: [""], resources: [configmaps, namespaces], verbs: [get, create, update]}
+- {apiGroups: [cluster.karmada.io], resources: [clusters], verbs: [mirror]}`),
+		"holder": account(t, "admission-holder", `
+- {apiGroups: [""], resources: [configmaps, namespaces], verbs: [get, create, update, mirror]}`),
 	}
 	ns := admitted(t, nil, nil)
 	t.Run("Parses", func(t *testing.T) { admissionParses(t, ns) })
@@ -330,7 +336,7 @@ func (us users) reachNoMore(t *testing.T) {
 		guard(t, namespaces[i])
 	}
 	var tally admissionTally
-	names := []string{"one", "one", "none", "all"}
+	names := []string{"one", "one", "none", "all", "editor", "holder"}
 	workqueue.ParallelizeUntil(t.Context(), 8, admissionWalks, func(i int) {
 		random := rand.New(rand.NewPCG(5, uint64(i)))
 		at := random.IntN(len(aboves))
@@ -345,6 +351,12 @@ func (us users) reachNoMore(t *testing.T) {
 		if err == nil {
 			u.SetAnnotations(now)
 			_, err = us[user].Resource(Namespaces).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+		}
+		if user == "editor" {
+			if changes := !maps.Equal(now, aboves[at]); changes == (err == nil) {
+				t.Errorf("%s: Namespace %q to %q: %v", user, aboves[at], now, err)
+			}
+			return
 		}
 		tally.judge(t, user, err, affects, fmt.Sprintf("%s: Namespace %q to %q", user, aboves[at], now))
 	})
@@ -387,7 +399,8 @@ func (us users) walk(t *testing.T, tally *admissionTally, random *rand.Rand, ns,
 // judge checks whether a step was rightly allowed or refused.
 func (tally *admissionTally) judge(t *testing.T, user string, err error, clusters map[string]bool, step string) {
 	tally.tried.Add(1)
-	isAllowed := user == "all" || len(clusters) == 0 || user == "one" && len(clusters) == 1 && clusters[granted]
+	isEverywhere := user == "all" || user == "editor"
+	isAllowed := isEverywhere || len(clusters) == 0 || user == "one" && len(clusters) == 1 && clusters[granted]
 	switch {
 	case err == nil && !isAllowed:
 		t.Errorf("%s is allowed, but it affects %v", step, slices.Sorted(maps.Keys(clusters)))
@@ -396,7 +409,7 @@ func (tally *admissionTally) judge(t *testing.T, user string, err error, cluster
 	case apierrors.IsInvalid(err): // the annotations are invalid
 	case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "verb mirror"):
 		t.Errorf("%s is refused without saying what is missing: %v", step, err)
-	case user == "all":
+	case isEverywhere:
 		t.Errorf("%s is refused, but the user may mirror everywhere: %v", step, err)
 	default:
 		tally.refused.Add(1)
