@@ -220,21 +220,12 @@ func (t Target) operationOn(w *state.Work) (kind OperationKind, because string) 
 		return Drop, t.Because
 	case t.Decision == Released:
 		return Release, t.Because
-	case t.staysAltered(w):
-		if w.Held != nil || !w.IsComplete() || !hasOptions(w, t.options) {
-			return Adjust, "its options or labels are not as wanted, and admission alters its content"
-		}
 	default:
 		if difference := differs(t, w); difference != "" {
 			return Update, difference
 		}
 	}
 	return "", ""
-}
-
-// staysAltered reports whether a Work keeps what admission has made of it: to write it again would pass the waves by.
-func (t Target) staysAltered(w *state.Work) bool {
-	return t.isAlteredIn(w) && w.Foreign == "" && w.IsMadeFrom(t.UID()) && (t.options.Suspend || w.State != state.WorkSuspended)
 }
 
 const becauseNotDue = "its deletion is no longer due"

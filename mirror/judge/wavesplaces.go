@@ -209,12 +209,7 @@ func (t Target) isSuspended() bool { return t.Rendering != nil && t.options.Susp
 // lacksContent reports whether a Work is still to get the content of its source, apart from what takes
 // effect at once.
 func (t Target) lacksContent(w *state.Work) bool {
-	return w == nil || w.Foreign != "" || !w.IsMadeFrom(t.UID()) || !t.isIn(w) && !t.isAlteredIn(w)
-}
-
-// isAlteredIn reports whether a Work has what admission has made of what is wanted.
-func (t Target) isAlteredIn(w *state.Work) bool {
-	return w.IsAltered() && w.Notes().Written == t.notes.Written
+	return w == nil || w.Foreign != "" || !w.IsMadeFrom(t.UID()) || !t.isIn(w) && !(w.IsAltered() && w.Notes().Written == t.notes.Written)
 }
 
 // maxCacheAge is how long a watch may lag unnoticed: client-go asks for one of 5 to 10 minutes, and then for the next.

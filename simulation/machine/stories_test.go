@@ -110,11 +110,10 @@ var stories = map[string]func(*machine) error{
 	"AdmissionAltersSomeInWaves": func(m *machine) error { // which is no edit for the next leader, either
 		return m.tell(m.altered("m2,m3,m4"), m.page(inTwoWaves), m.quiet, m.ails("m1"), m.edited(2), pause(time.Second), m.restarted, pause(time.Minute), m.quiet)
 	},
-	"AdmissionEndsInWaves": func(m *machine) error { // which is no edit either, nor is an option then
-		var from time.Time
-		content := func(c call) bool { return of(works)(c) && strings.Contains(string(c.Body), `"workload"`) }
-		return m.tell(m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), m.quiet, m.ails("m1"), now(&from), m.altered(""), pause(time.Minute), m.leaderDies, pause(time.Minute), m.requests(&from, 0, 0, of(works)),
-			m.page(map[string]string{clustersKey: "*", wavesKey: "m1;*", "karmada.target/preserve-on-deletion": "true"}), pause(time.Minute), m.requests(&from, 4, 4, of(works)), m.requests(&from, 0, 0, content))
+	"AlteredAndOverriddenByAnother": func(m *machine) error { // with the same content: then the loss of that one is still none
+		second := &model.Policy{Kind: "ConfigMap", Value: "overridden"}
+		return m.tell(m.altered("m1,m2,m3,m4"), m.override, m.page(inTwoWaves), m.quiet, pause(time.Minute), func() error { return m.putPolicy(policies[1], second) }, pause(2*time.Minute), m.overrideGoes, pause(20*time.Minute), m.keeps("m1", "overridden"),
+			m.unserved, pause(time.Minute), m.served, pause(4*time.Minute), m.keeps("m1", "overridden"), m.keeps("m2", "overridden"))
 	},
 	"AdmissionUndoesWhatAWaveIsGiven": func(m *machine) error { // which has no event
 		return m.tell(m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), pause(time.Second), m.restarted, m.quiet)
