@@ -2,6 +2,7 @@ package judge
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"time"
 
@@ -93,18 +94,19 @@ type Facts struct {
 }
 
 // IsAs reports whether the facts by a cache are as before: what the source and its Namespace ask for, what is allowed, the
-// override policies, the clusters that the source has now or had, and how well the Works on some clusters are. A Work that is
+// override policies, what the configuration strips and shows, the clusters that the source has now or had, and how well the Works on some clusters are. A Work that is
 // written is compared then. Others may write the source's status meanwhile.
 func (f Facts) IsAs(before Facts, clusters []string) bool {
 	hasChanged := func(cluster string) bool { return !f.Clusters[cluster].isAs(before.Clusters[cluster]) }
 	return f.Unknown == before.Unknown && cmp.Or(f.Source, &Source{}).isAs(cmp.Or(before.Source, &Source{})) && f.NamespaceGoing == before.NamespaceGoing &&
+		reflect.DeepEqual([]any{f.Shown, f.Strip}, []any{before.Shown, before.Strip}) && // of Shown, nil and empty differ
 		sets.New(f.Policies...).Equal(sets.New(before.Policies...)) && !slices.ContainsFunc(slices.Concat(f.Targets(), before.Targets()), hasChanged) &&
 		!slices.ContainsFunc(clusters, func(cluster string) bool { return !isAs(f.Works[cluster], before.Works[cluster]) })
 }
 
 func (s *Source) isAs(before *Source) bool {
 	isSame := s.ResourceVersion == before.ResourceVersion || s.Template != nil && before.Template != nil && s.Template.Digest() == before.Template.Digest()
-	return isSame && s.UID == before.UID && s.Wishes == before.Wishes && s.Finalized == before.Finalized && s.Deleted.Equal(before.Deleted)
+	return isSame && (s.Refusal == nil) == (before.Refusal == nil) && s.UID == before.UID && s.Wishes == before.Wishes && s.Finalized == before.Finalized && s.Deleted.Equal(before.Deleted)
 }
 
 func (c ClusterFacts) isAs(before ClusterFacts) bool {

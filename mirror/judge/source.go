@@ -116,8 +116,12 @@ func effectiveWishes(o *state.Object, defaults render.Wishes) render.Wishes {
 // mistake, so existing Works stay.
 var noOptOut = &Refusal{Reason: InvalidAnnotation, Message: render.ClustersAnnotation + ": an empty value opts out of the Namespace's default, but there is none; to stop mirroring, remove the annotation"}
 
-// Reserve refuses a source whose namespace belongs to the system of every member.
+// Reserve refuses a source whose namespace belongs to the system of every member, unless a policy propagates it: then that one
+// gets its Works.
 func (s *Source) Reserve() {
+	if s.Refusal != nil && s.Refusal.Reason == ClaimedByPolicy {
+		return
+	}
 	s.Terms, s.Options, s.Differences, s.Waves, s.Template, s.Unread = render.Terms{}, render.Options{}, render.Differences{}, render.Waves{}, nil, false
 	s.refuse(ReservedNamespace, fmt.Sprintf("objects in namespace %q are never mirrored: it belongs to the system", s.ID.Namespace))
 }

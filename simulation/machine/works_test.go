@@ -151,6 +151,12 @@ var ownership = map[string]func(*machine) error{
 		return m.tell(m.page(to("m1")), m.puts(b, to("m1")), m.quiet, m.set(breakerOff+"systemNamespaces: [\"b*\"]\n"), pause(time.Minute), m.told("ReservedNamespace", 1, 1), now(&from), m.edited(2), m.puts(b, to("m2")), pause(time.Minute), m.requests(&from, 1, 1, of(works)), m.isThere(b, "*"),
 			m.set(breakerOff+"systemNamespaces: [\"b*\"]\nallowNamespaces: [b]\n"), m.quiet, m.set(breakerOff+"systemNamespaces: [\"*\"]\n"), pause(time.Minute), m.deleted(b), m.set(breakerOff), m.quiet)
 	},
+	"ReservedThenClaimed": func(m *machine) error { // by a policy, which gets the Work
+		return m.tell(m.page(to("m1")), m.quiet, m.set(breakerOff+"systemNamespaces: [a]\n"), pause(10*time.Second), func() error { return m.karmada.Claim(refOf(thePage), "m1") }, pause(20*time.Minute), m.told("ClaimedByPolicy", 1, 1), m.isThere(thePage))
+	},
+	"ReservedDuringSlowReads": func(m *machine) error {
+		return m.slowReads(m.set(breakerOff+"systemNamespaces: [a]\n"), m.keeps("m2", "1"))
+	},
 	"ExpandShowsLess": func(m *machine) error { // than the Cluster says, if the configuration does not name it
 		noted := setField("x", "metadata", "annotations", "example.com/note")
 		page := object("v1", "ConfigMap", "a", "note", map[string]any{"data": map[string]any{"note": "$(cluster.annotation:example.com/note:-none)"}})
