@@ -157,8 +157,8 @@ func (d *deletions) held(ctx context.Context) (works []heldWork, err error) {
 }
 
 // heldWorks reads the marks for one namespace, or for all if it is empty, in order of resource, namespace, source and cluster.
-// What is being deleted is no longer held, and anyone who may write in a member cluster's namespace may mark a Work that is not
-// ours. The configuration has the approvals.
+// What is being deleted is no longer held. Anyone who may write in a member cluster's namespace may mark a Work, but with the
+// admission policies only the daemon makes it one of ours. The configuration has the approvals.
 func heldWorks(ctx context.Context, connection *rest.Config, configuration *config.Configuration, namespace string) ([]heldWork, error) {
 	client, err := metadata.NewForConfig(connection)
 	if err != nil {
@@ -168,7 +168,7 @@ func heldWorks(ctx context.Context, connection *rest.Config, configuration *conf
 		return client.Resource(render.WorksResource).List(ctx, o)
 	})
 	var found []heldWork
-	err = works.EachListItem(ctx, metav1.ListOptions{LabelSelector: render.HeldKey}, func(obj runtime.Object) error {
+	err = works.EachListItem(ctx, metav1.ListOptions{LabelSelector: render.OurWorks + "," + render.HeldKey}, func(obj runtime.Object) error {
 		w := obj.(*metav1.PartialObjectMetadata)
 		hold, ok := render.ParseHold(w.Annotations)
 		source := w.Annotations[render.SourceAnnotation]

@@ -63,6 +63,14 @@ var breakers = map[string]func(*machine) error{
 		return m.tell(m.careful, m.crowd(60, 0, to("m1,m2")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(120, 120), m.stopped, m.markedLater("m2"),
 			m.runs("deletions approve --yes", "not approved: the mark on Work karmada-es-m2/"), m.started, pause(2*time.Minute), m.held(1, 1), m.approved(""), pause(time.Minute), m.quiet)
 	},
+	"MarkOnAnothersWork": func(m *machine) error { // is none: an agent can make one, without our label
+		forged := object("work.karmada.io/v1alpha1", "Work", "karmada-es-m1", "forged", map[string]any{"spec": map[string]any{}})
+		u := &unstructured.Unstructured{Object: forged}
+		u.SetLabels(map[string]string{"karmada.target/deletion-held": "true"})
+		u.SetAnnotations(map[string]string{"karmada.target/deletion-held": "2000-01-01T00:00:00.000Z configmaps the source does not exist"})
+		create := func() error { _, err := m.store.Create(works, forged); return err }
+		return m.tell(m.page(to("m1")), m.quiet, create, m.runs("deletions list", "No deletion is held."), m.refuses("deletions approve --yes", "no deletion is held"))
+	},
 	"ApprovedIsNotHeld": func(m *machine) error { // while its cluster takes its time
 		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.halts("m1"), m.approved(""), pause(time.Minute),
 			m.counted(`karmada_mirror_works{member_cluster="m1",state="deleting"}`, 60), m.runs("deletions list", "No deletion is held."), m.quiet)
