@@ -155,11 +155,11 @@ func (c *Configuration) merge(p *part) {
 	if _, given := p.gives["overridePolicies"]; given {
 		c.OverridePolicies = p.OverridePolicies
 	}
-	if _, given := p.gives["systemNamespaces"]; given {
-		c.SystemNamespaces = append([]string{}, p.SystemNamespaces...) // if empty, not the default
+	if p.SystemNamespaces != nil { // if empty, not the default
+		c.SystemNamespaces = p.SystemNamespaces
 	}
-	if _, given := p.gives["expand"]; given {
-		c.Expand.Annotations = append([]string{}, p.Expand.Annotations...)
+	if p.Expand.Annotations != nil {
+		c.Expand = p.Expand
 	}
 	c.AllowNamespaces = append(c.AllowNamespaces, p.AllowNamespaces...)
 	c.Strip.Labels = append(c.Strip.Labels, p.Strip.Labels...)

@@ -72,7 +72,7 @@ func TestParts(t *testing.T) {
 func TestPartsDiffer(t *testing.T) {
 	c, err := Parts{
 		Key:      head + "overridePolicies: Honor\nexpand: {annotations: [d]}\nstrip: {labels: [a], annotations: [b]}",
-		"a.yaml": head + "strip: {labels: [c]}",
+		"a.yaml": head + "strip: {labels: [c]}\nexpand: {}",
 		"b.yaml": head + "overridePolicies: Ignore\nexpand: {annotations: []}",
 	}.Parse()
 	if err != nil {
