@@ -59,8 +59,11 @@ func (a hostileAgent) writesWorks() {
 	for reason, change := range map[string]func(*unstructured.Unstructured){
 		"a hold of all": SetAnnotation(render.HeldKey, "2099-01-01T00:00:00.000Z configmaps* the source does not exist"),
 		"its age":       SetAnnotation(render.SourceCreatedAnnotation, "2000-01-01T00:00:00Z"),
-		"its label":     func(u *unstructured.Unstructured) { u.SetLabels(nil) },
-		"its content":   SetField(true, "spec", "preserveResourcesOnDeletion"),
+		"its owner": func(u *unstructured.Unstructured) {
+			u.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}})
+		},
+		"its label":   func(u *unstructured.Unstructured) { u.SetLabels(nil) },
+		"its content": SetField(true, "spec", "preserveResourcesOnDeletion"),
 	} {
 		err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { // the true agent writes it, too
 			u := a.work()
