@@ -11,7 +11,7 @@ import (
 
 // write identifies what is written: two equal ones repeat each other.
 type write struct {
-	kind     judge.OperationKind // Update stands for Create too
+	kind     judge.OperationKind // Update stands for Create too, and Create for what is copied from another Work
 	digest   render.Digest       // of the content, as the source has it
 	notes    render.Notes        // on the content
 	source   types.UID           // the source of the content
@@ -21,8 +21,8 @@ type write struct {
 }
 
 func writeOf(v judge.Verdict, op judge.Operation) write {
-	if op.From != nil {
-		w := write{kind: judge.Update, digest: op.From.Digest}
+	if op.From != nil { // unlike the same content by itself, it may be suspended
+		w := write{kind: judge.Create, digest: op.From.Digest}
 		if t := v.Targets[op.Cluster]; op.From.IsMadeFrom(t.UID()) {
 			w.source = t.UID()
 		}

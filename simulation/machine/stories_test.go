@@ -110,6 +110,10 @@ var stories = map[string]func(*machine) error{
 	"AdmissionAltersSomeInWaves": func(m *machine) error { // which is no edit for the next leader, either
 		return m.tell(m.altered("m2,m3,m4"), m.page(inTwoWaves), m.quiet, m.ails("m1"), m.edited(2), pause(time.Second), m.restarted, pause(time.Minute), m.quiet)
 	},
+	"RestoredSuspendedThenReverted": func(m *machine) error { // by hand, while its content waits: it is suspended no longer
+		of := target{thePage, "m2"}
+		return m.tell(m.page(inTwoWaves), m.quiet, m.ails("m1"), m.edited(2), pause(10*time.Second), func() error { return m.editWork(of, edits["suspended"]) }, func() error { return m.deleteWork(of) }, pause(10*time.Second), m.edited(1), m.quiet)
+	},
 	"AlteredAndOverriddenByAnother": func(m *machine) error { // with the same content: then the loss of that one is still none
 		second := &model.Policy{Kind: "ConfigMap", Value: "overridden"}
 		return m.tell(m.altered("m1,m2,m3,m4"), m.override, m.page(inTwoWaves), m.quiet, pause(time.Minute), func() error { return m.putPolicy(policies[1], second) }, pause(2*time.Minute), m.overrideGoes, pause(20*time.Minute), m.keeps("m1", "overridden"),
