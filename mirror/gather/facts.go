@@ -165,12 +165,12 @@ type store interface {
 
 // surround adds what matters to a source in a Namespace, besides the objects that its Pods need.
 func surround(f *judge.Facts, namespace *state.Namespace, s store) {
-	reserve(f.Source, s.inForce())
+	configuration := s.inForce()
+	reserve(f.Source, configuration)
 	addWorks(f, s)
 	addScale(f, s)
 	addPolicies(f, s)
 	f.NamespaceSkipped, f.NamespaceGoing = namespace.SkipsPropagation(), namespace.Terminating
-	configuration := s.inForce()
 	if configuration == nil {
 		return
 	}

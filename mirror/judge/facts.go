@@ -94,8 +94,8 @@ type Facts struct {
 }
 
 // IsAs reports whether the facts by a cache are as before: what the source and its Namespace ask for, what is allowed, the
-// override policies, what the configuration strips and shows, the clusters that the source has now or had, and how well the Works on some clusters are. A Work that is
-// written is compared then. Others may write the source's status meanwhile.
+// override policies, what the configuration strips and shows, the clusters that the source has now or had, and how well the
+// Works on some clusters are. A Work that is written is compared then. Others may write the source's status meanwhile.
 func (f Facts) IsAs(before Facts, clusters []string) bool {
 	hasChanged := func(cluster string) bool { return !f.Clusters[cluster].isAs(before.Clusters[cluster]) }
 	return f.Unknown == before.Unknown && cmp.Or(f.Source, &Source{}).isAs(cmp.Or(before.Source, &Source{})) && f.NamespaceGoing == before.NamespaceGoing &&

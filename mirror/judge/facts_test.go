@@ -43,8 +43,11 @@ func TestFactsAreAs(t *testing.T) {
 			f.Source = NewSource(sample.Asking("2", "m1,m2"), render.Wishes{})
 			f.Source.ResourceVersion = "99"
 		}, false},
-		"Other": {func(f *Facts) { f.Clusters["m9"] = ClusterFacts{State: ClusterJoined, Away: true} }, true},
-		"Gone":  {func(f *Facts) { f.Source = nil }, false},
+		"Reserved":     {func(f *Facts) { f.Source.Reserve() }, false},
+		"ShowsNothing": {func(f *Facts) { f.Shown = []string{} }, false}, // nil is all
+		"Strips":       {func(f *Facts) { f.Strip.Labels = []string{"x"} }, false},
+		"Other":        {func(f *Facts) { f.Clusters["m9"] = ClusterFacts{State: ClusterJoined, Away: true} }, true},
+		"Gone":         {func(f *Facts) { f.Source = nil }, false},
 	} {
 		now := facts(func(f *Facts) { f.Policies = before.Policies })
 		if tc.change(&now); now.IsAs(before, []string{"m1"}) != tc.want {
