@@ -205,7 +205,7 @@ var bounds = map[string]func(*machine) error{
 		scales := func(o apiserver.Object) {
 			setField(int64(5), "spec", "replicas")(&unstructured.Unstructured{Object: o})
 		}
-		return m.tell(m.web(to("m1,m2")), m.quiet, fights(scales), now(&from), pause(10*time.Minute), m.requests(&from, 0, 0, of(works)), m.requests(&from, 30, 200, of(deployments)), fights(nil), m.quiet)
+		return m.tell(m.web(to("m1,m2")), m.quiet, fights(scales), now(&from), pause(10*time.Minute), m.requests(&from, 0, 0, of(works)), m.requests(&from, 10, 200, of(deployments)), fights(nil), m.quiet)
 	},
 	"MostWorksChange": func(m *machine) error { // as with a version that writes other Works; the leader dies halfway
 		var from time.Time
