@@ -10,7 +10,7 @@ import (
 
 // advance adds how far the Works of a source in waves have come.
 func (c *Caches) advance(f *judge.Facts) {
-	if f.Source != nil && c.Aggregates(f.ID.GroupKind()) {
+	if f.Source != nil && (c.Aggregates(f.ID.GroupKind()) || !f.Source.Waves.IsEmpty()) {
 		f.Altered = c.options.Memory.Altered(f.Works)
 	}
 	if f.Source == nil || f.Source.Waves.IsEmpty() {

@@ -85,7 +85,8 @@ type Facts struct {
 	// StoppedSince is since when some wave of the source has not been through; zero if that was not
 	// followed.
 	StoppedSince time.Time
-	// Altered are the digests that we have written to Works which admission then altered, by cluster.
+	// Altered are the digests that we have written to Works which admission then altered, by cluster; nil if that was not
+	// followed.
 	Altered map[string]render.Digest
 	// Vanished are the last states of Works that another user has deleted, by cluster.
 	Vanished map[string]*state.Work

@@ -37,7 +37,7 @@ type place struct {
 	isWritten, leaves bool
 	// mayHave: it may have the content without having come through with it, and gets nothing now. had: it is pending, and had
 	// the content until another user changed its Work. hasOlder: it is pending, and has older content; isBusy: with which it has
-	// not come through. hasIt: it is pending, and has the content, but is suspended.
+	// not come through. hasIt: it is pending, and has the content, but is suspended, or altered.
 	mayHave, had, hasOlder, isBusy, hasIt bool
 	// wentLate: it is away, and went long after its Work was written.
 	wentLate bool
@@ -119,7 +119,7 @@ func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 		p.mayHave = w != nil && (w.Source == f.ID || target.Rendering != nil && target.isIn(w)) && !r.isOlder(w) && !f.lets(w, false)
 	case w != nil && w.Terminating:
 		p.stage, p.because, p.mayHave = stuck, "is still being deleted", !target.lacksContent(w)
-	case target.lacksContent(w), w.State == state.WorkSuspended && !target.isSuspended():
+	case target.lacksContent(w), w.State == state.WorkSuspended && !target.isSuspended(), f.isToBeWrittenAgain(w, target):
 		p.stage, p.because, p.counts = pending, "has not been written", !target.isSuspended()
 		p.had, p.hasIt = p.counts && f.hadContent(cluster, target), !target.lacksContent(w)
 		p.hasOlder = w != nil && !p.hasIt
@@ -138,6 +138,12 @@ func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 	}
 	p.wentLate = p.isAway && w != nil && facts.AwaySince.After(w.Written().Add(f.Source.Waves.Bake+f.Source.Waves.Deadline))
 	return p
+}
+
+// isToBeWrittenAgain reports whether a Work has what admission has made of its content, and this process has not seen admission
+// do so on the same write. It may no longer do so, and then that content is new to the member.
+func (f Facts) isToBeWrittenAgain(w *state.Work, t Target) bool {
+	return f.Altered != nil && !t.isIn(w) && f.Altered[w.Cluster] != t.Digest()
 }
 
 // isOlder reports whether a Work surely has other content than its source now. That is not known of one whose content differs

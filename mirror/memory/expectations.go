@@ -78,12 +78,9 @@ func (m *Memory) MayHaveCreated(id render.Identity) (may bool) {
 // Altered returns what we have written to Works that admission has altered on that, by cluster, as long
 // as they are as it has left them.
 func (m *Memory) Altered(works map[string]*state.Work) map[string]render.Digest {
-	var all map[string]render.Digest // rarely needed
+	all := map[string]render.Digest{}
 	for cluster, w := range works {
 		if last := m.read(w.Source, cluster).expected; last != nil && last.hasCome(w) && last.wasAltered(w) {
-			if all == nil {
-				all = map[string]render.Digest{}
-			}
 			all[cluster] = last.digest
 		}
 	}

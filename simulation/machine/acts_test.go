@@ -155,6 +155,22 @@ func (m *machine) altered(clusters string) act {
 	return func() error { m.alterWorks(clusters); return nil }
 }
 
+// keepsAltered checks in which clusters the page's Work is as admission has altered it.
+func (m *machine) keepsAltered(clusters string) act {
+	return func() error {
+		var in []string
+		for _, cluster := range m.scene.clusters {
+			if manifest, err := model.ManifestOf(m.works()[model.WorkKey(cluster, thePage)]); err == nil && manifest.GetLabels()[model.AlteredLabel] != "" {
+				in = append(in, cluster)
+			}
+		}
+		if got := strings.Join(in, ","); got != clusters {
+			return fmt.Errorf("the Works of %q are altered, not those of %q", got, clusters)
+		}
+		return nil
+	}
+}
+
 func (m *machine) ails(cluster string) act { return func() error { return m.ail(cluster) } }
 
 func (m *machine) halts(cluster string) act { return func() error { return m.halt(cluster) } }

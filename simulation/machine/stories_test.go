@@ -119,6 +119,15 @@ var stories = map[string]func(*machine) error{
 		return m.tell(m.altered("m1,m2,m3,m4"), m.override, m.page(inTwoWaves), m.quiet, pause(time.Minute), func() error { return m.putPolicy(policies[1], second) }, pause(2*time.Minute), m.overrideGoes, pause(20*time.Minute), m.keeps("m1", "overridden"),
 			m.unserved, pause(time.Minute), m.served, pause(4*time.Minute), m.keeps("m1", "overridden"), m.keeps("m2", "overridden"))
 	},
+	"AlterationEndsInWaves": func(m *machine) error { // for a new leader: one wave after another gets what admission withheld
+		return m.tell(m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), m.quiet, pause(time.Minute), m.altered(""), m.halts("m1"), m.restarted, pause(time.Minute), m.keepsAltered("m2,m3,m4"),
+			m.quiet, pause(time.Minute), m.keepsAltered(""))
+	},
+	"AlterationEndsThenPreserved": func(m *machine) error { // which takes effect at once
+		return m.tell(m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), m.quiet, pause(time.Minute), m.altered(""), m.halts("m1"), func() error {
+			return m.put(thePage, 1, map[string]string{clustersKey: "*", wavesKey: "m1;*", preserveKey: "true"}, nil)
+		}, pause(time.Minute), m.keepsAltered("m2,m3,m4"), m.quiet, pause(time.Minute), m.keepsAltered(""))
+	},
 	"AdmissionUndoesWhatAWaveIsGiven": func(m *machine) error { // which has no event
 		return m.tell(m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), pause(time.Second), m.restarted, m.quiet)
 	},
