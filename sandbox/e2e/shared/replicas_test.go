@@ -34,10 +34,15 @@ func newInstallation(t *testing.T) installation {
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: Account},
 	}, metav1.CreateOptions{})
 	Must(t, roleErr, bindingErr)
-	text := ConfigurationHead + "resources:\n- {resource: configmaps, namespaces: [" + ns + "]}\n"
-	Create(t, ConfigMaps, Object("v1", "ConfigMap", ns, Account, map[string]any{"data": map[string]any{config.Key: text}}))
-	return installation{ns, []string{"--config-map", ns + "/" + Account, "--leader-elect-resource-namespace", ns,
+	own := installation{ns, []string{"--config-map", ns + "/" + Account, "--leader-elect-resource-namespace", ns,
 		"--leader-elect-lease-duration", "30s", "--leader-elect-renew-deadline", "25s"}}
+	Create(t, ConfigMaps, Object("v1", "ConfigMap", ns, Account, map[string]any{"data": map[string]any{config.Key: own.configuration("")}}))
+	return own
+}
+
+// configuration watches the installation's Namespace, and says more.
+func (i installation) configuration(more string) string {
+	return ConfigurationHead + "resources:\n- {resource: configmaps, namespaces: [" + i.ns + "]}\n" + more
 }
 
 // mirrors waits until an object's new value has reached both members.
