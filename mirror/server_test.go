@@ -307,8 +307,9 @@ func reply(w http.ResponseWriter, answer any) {
 	w.Header().Set("Content-Type", "application/json")
 	if err, ok := answer.(*apierrors.StatusError); ok {
 		w.WriteHeader(int(err.ErrStatus.Code))
-		err.ErrStatus.APIVersion, err.ErrStatus.Kind = "v1", "Status"
-		answer = err.ErrStatus
+		status := err.ErrStatus // several requests may get the same answer at once
+		status.APIVersion, status.Kind = "v1", "Status"
+		answer = status
 	}
 	if err := json.NewEncoder(w).Encode(answer); err != nil {
 		panic(err) // a mistake in the test

@@ -85,13 +85,24 @@ type Facts struct {
 	// StoppedSince is since when some wave of the source has not been through; zero if that was not
 	// followed.
 	StoppedSince time.Time
-	// Altered are the digests that we have written to Works which admission then altered, by cluster; nil if that was not
-	// followed.
-	Altered map[string]render.Digest
+	// Altered is what we have written to Works which admission then altered, by cluster; nil if that was not followed.
+	Altered map[string]Altered
 	// Vanished are the last states of Works that another user has deleted, by cluster.
 	Vanished map[string]*state.Work
 	// NamespaceSkipped: Karmada does not create the source's Namespace in the members.
 	NamespaceSkipped bool
+}
+
+// Altered is what was written to a Work that admission altered.
+type Altered struct {
+	Digest render.Digest
+	Notes  render.Notes // as Rendering.Notes
+}
+
+// sawAltered reports whether a Work is what admission has made of what is wanted, as this process has seen.
+func (f Facts) sawAltered(cluster string, t Target) bool {
+	seen, isSeen := f.Altered[cluster]
+	return isSeen && t.Rendering != nil && seen == Altered{t.Digest(), t.Notes()}
 }
 
 // IsAs reports whether the facts by a cache are as before: what the source and its Namespace ask for, what is allowed, the

@@ -41,14 +41,15 @@ func (r *Rendering) create(cluster string) ([]byte, error) {
 	return works.For(cluster), nil
 }
 
-// update returns the patch of a Work for a cluster.
+// update returns the patch of a Work for a cluster. It notes the generation that the Work gets: the same, if admission has made
+// something else of the same content and, as is likely, does so again.
 func (r *Rendering) update(op Operation, adopt bool) ([]byte, error) {
 	t, err := r.edited()
 	if err != nil {
 		return nil, err
 	}
-	generation := op.Work.Generation
-	if op.Work.Digest != r.digest {
+	generation, w := op.Work.Generation, op.Work
+	if w.Digest != r.digest && !(w.IsAltered() && w.Notes().Written == r.notes.Written) {
 		generation++
 	}
 	return t.Patch(op.Cluster, op.Work.ResourceVersion, op.Work.Finalizers, generation, adopt), nil

@@ -235,7 +235,7 @@ func (j Judgement) isSettled(cluster string) bool {
 func (j Judgement) isWritten(cluster string) bool {
 	target := j.Verdict.Targets[cluster]
 	kind := target.Operation.Kind
-	return target.Decision == Wanted && (kind == "" || kind == Wake || kind == Update && j.Facts.Altered[cluster] == target.Digest())
+	return target.Decision == Wanted && (kind == "" || kind == Wake || kind == Update && j.Facts.Altered[cluster].Digest == target.Digest())
 }
 
 // IsUpToDate reports whether what the Work on a cluster reports is about the content that it should

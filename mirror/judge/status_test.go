@@ -457,7 +457,7 @@ func TestAlteredIsObserved(t *testing.T) {
 	written = On(f).Verdict.Targets["m1"].notes.Written
 	f, r := adopted(source, reports(3), alter)
 	f.Now, f.HealthyFor = sample.Created.Add(time.Hour), map[string]time.Duration{"m1": time.Hour}
-	f.Altered = map[string]render.Digest{"m1": On(f).Verdict.Targets["m1"].Digest()}
+	f.Altered = map[string]Altered{"m1": {Digest: On(f).Verdict.Targets["m1"].Digest()}}
 	j := On(f)
 	if j.Verdict.Rollout.Current() != nil {
 		t.Fatal(j.Verdict.Rollout.Current())

@@ -129,7 +129,9 @@ func rollOut(f Facts, renderings *renderings, v *Verdict) {
 	r.AwaitsApplied = v.demandApplied(f, waves)
 	for i, places := range waves {
 		wave := newWave(f.Source.Waves.At(i), i, places)
-		room, left, busy := wave.roomIn(places, f.Source.Waves.At(i).AtOnce(len(wave.Clusters)))
+		atOnce := f.Source.Waves.At(i).AtOnce(len(wave.Clusters))
+		room, left, busy := wave.roomIn(places, atOnce)
+		again := roomAgain(places, atOnce)
 		for k, p := range places {
 			free := room
 			if !p.isBusy {
@@ -137,6 +139,11 @@ func rollOut(f Facts, renderings *renderings, v *Verdict) {
 			}
 			isNew := f.Works[p.cluster] == nil && f.Vanished[p.cluster] == nil // what is left elsewhere waits for it
 			switch {
+			case p.isAltered && (p.isAway || blockedBy != "" || again <= 0):
+				v.hold(f, p.cluster, whyHeld(wave, blockedBy, p))
+			case p.isAltered:
+				again--
+				places[k].isWritten, isGiven = true, true
 			case p.stage != pending:
 			case p.had: // its place is counted
 				v.letThrough(p.cluster, "another user has edited or deleted the Work")
@@ -236,6 +243,16 @@ func (w *Wave) roomIn(places []place, atOnce int) (room, left, busy int) {
 		return 0, 0, 0
 	}
 	return room, left, busy
+}
+
+// roomAgain returns how many clusters of a wave may be written again that have the content, as admission has altered it.
+func roomAgain(places []place, atOnce int) int {
+	for _, p := range places {
+		if p.isTaken() && !p.isAltered && !p.isAway {
+			atOnce--
+		}
+	}
+	return atOnce
 }
 
 func whyHeld(w Wave, blockedBy string, p place) string {

@@ -18,14 +18,14 @@ const awaitsPeriod = 5 * time.Minute
 // cluster waits only for that.
 func (v *Verdict) demandApplied(f Facts, waves [][]place) (isAwaited bool) {
 	all := slices.Concat(waves...)
-	if !slices.ContainsFunc(all, func(p place) bool { return p.stage == pending && p.counts && !p.isAway }) {
+	if !slices.ContainsFunc(all, func(p place) bool { return p.isDue() && p.counts && !p.isAway }) {
 		return false
 	}
 	for _, places := range waves {
 		for i := range places {
 			p, w := &places[i], f.Works[places[i].cluster]
 			unshown, isUnshown := f.Unshown[p.cluster]
-			if !isUnshown || p.stage != through && p.stage != underWay || !w.IsWell() || f.Clusters[p.cluster].WriteUnderWay {
+			if !isUnshown || p.isAltered || p.stage != through && p.stage != underWay || !w.IsWell() || f.Clusters[p.cluster].WriteUnderWay {
 				continue
 			}
 			isAwaited = true

@@ -36,9 +36,12 @@ type place struct {
 	// isWritten: it is being written, or just was. leaves is that of its Wait.
 	isWritten, leaves bool
 	// mayHave: it may have the content without having come through with it, and gets nothing now. had: it is pending, and had
-	// the content until another user changed its Work. hasOlder: it is pending, and has older content; isBusy: with which it has
-	// not come through. hasIt: it is pending, and has the content, but is suspended, or altered.
+	// the content until another user changed its Work. hasOlder: it is pending, and has older content. isBusy: it is to be
+	// written, and has not come through with what it has. hasIt: it is pending, and has the content, but is suspended.
 	mayHave, had, hasOlder, isBusy, hasIt bool
+	// isAltered: it has what admission made of the content, and this process has not seen admission do so on the same write.
+	// Admission may no longer do so, and then that content is new to the member: it is written again, in its turn.
+	isAltered bool
 	// wentLate: it is away, and went long after its Work was written.
 	wentLate bool
 	// turn is when it came through or, before that, came back.
@@ -51,6 +54,9 @@ type place struct {
 func (p place) isTaken() bool {
 	return p.stage == underWay || p.mayHave || p.had || p.hasIt && p.isAway
 }
+
+// isDue reports whether it is to be written.
+func (p place) isDue() bool { return p.stage == pending || p.isAltered }
 
 // placesOf returns where the clusters stand, by wave, in the order in which they are given room: first those that have the
 // content already, and those that are busy with what they have.
@@ -119,7 +125,7 @@ func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 		p.mayHave = w != nil && (w.Source == f.ID || target.Rendering != nil && target.isIn(w)) && !r.isOlder(w) && !f.lets(w, false)
 	case w != nil && w.Terminating:
 		p.stage, p.because, p.mayHave = stuck, "is still being deleted", !target.lacksContent(w)
-	case target.lacksContent(w), w.State == state.WorkSuspended && !target.isSuspended(), f.isToBeWrittenAgain(w, target):
+	case target.lacksContent(w) && !f.sawAltered(cluster, target), w.State == state.WorkSuspended && !target.isSuspended():
 		p.stage, p.because, p.counts = pending, "has not been written", !target.isSuspended()
 		p.had, p.hasIt = p.counts && f.hadContent(cluster, target), !target.lacksContent(w)
 		p.hasOlder = w != nil && !p.hasIt
@@ -132,18 +138,16 @@ func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 	default:
 		p.stage, p.because, p.bakesIn = f.judgeWork(w)
 		p.reported = w.Trouble()
+		if p.isAltered = f.Altered != nil && !target.isIn(w) && !f.sawAltered(cluster, target); p.isAltered {
+			p.isBusy = p.stage != through
+			p.stage, p.because = underWay, "has not been written since admission altered it, which this process has not seen"
+		}
 		if p.stage == through {
 			p.turn = f.Now.Add(p.bakesIn)
 		}
 	}
 	p.wentLate = p.isAway && w != nil && facts.AwaySince.After(w.Written().Add(f.Source.Waves.Bake+f.Source.Waves.Deadline))
 	return p
-}
-
-// isToBeWrittenAgain reports whether a Work has what admission has made of its content, and this process has not seen admission
-// do so on the same write. It may no longer do so, and then that content is new to the member.
-func (f Facts) isToBeWrittenAgain(w *state.Work, t Target) bool {
-	return f.Altered != nil && !t.isIn(w) && f.Altered[w.Cluster] != t.Digest()
 }
 
 // isOlder reports whether a Work surely has other content than its source now. That is not known of one whose content differs
@@ -237,7 +241,7 @@ func restsOn(f Facts, waves [][]place) (all []string) {
 				recent = append(recent, p.cluster)
 			}
 			switch {
-			case p.leaves || p.stage == through || isLimited && p.stage == pending && p.counts && !p.isWritten && !p.isAway:
+			case p.leaves || p.stage == through || isLimited && p.isDue() && p.counts && !p.isWritten && !p.isAway:
 				all = append(all, p.cluster)
 			case p.isAway && p.counts:
 				away = append(away, p.cluster)

@@ -19,7 +19,7 @@ func (v *Verdict) repair(f Facts, cluster string) {
 	case had == nil:
 	case f.hadContent(cluster, t):
 		v.letThrough(cluster, "another user has edited or deleted the Work")
-	case !t.isOf(had):
+	case !t.isOf(had) || had.IsAltered():
 		v.restore(f, cluster, had)
 	}
 }
@@ -30,10 +30,10 @@ func (t Target) isOf(w *state.Work) bool {
 }
 
 // hadContent reports whether a cluster had the content until another user edited or deleted its Work. If that was suspended,
-// its member may never have had it.
+// its member may never have had it, and what admission had made of the content was other content.
 func (f Facts) hadContent(cluster string, t Target) bool {
 	had := f.had(cluster, t)
-	return had != nil && t.isOf(had) && (!had.IsSuspended() || t.isSuspended())
+	return had != nil && t.isOf(had) && !had.IsAltered() && (!had.IsSuspended() || t.isSuspended())
 }
 
 // letThrough takes back that a cluster waits.
@@ -72,23 +72,26 @@ func (v *Verdict) restore(f Facts, cluster string, had *state.Work) {
 func (v *Verdict) sibling(f Facts, cluster string, had *state.Work) (from *state.Work, isComing bool) {
 	for _, other := range slices.Sorted(maps.Keys(f.Works)) {
 		w, t := f.Works[other], v.Targets[other]
+		isSame := w.Digest == had.Digest && !had.IsEdited()
 		switch {
-		case other == cluster || !w.IsOursFor(f.ID) || w.Terminating || !hasContentOf(w, had):
+		case other == cluster || !w.IsOursFor(f.ID) || w.Terminating || !isSame && !hasNotedOf(w, had):
 		case f.Clusters[other].WriteUnderWay:
 			isComing = true
 		case t.Decision == Wanted && t.lacksContent(w):
-		default:
+		case isSame:
 			return w, false
+		case from == nil:
+			from = w
 		}
 	}
-	return nil, isComing
+	return from, isComing
 }
 
-// hasContentOf reports whether a Work has the content that another one had, also before a user edited that. What admission
-// has made of a Work for one cluster is not for another.
-func hasContentOf(w, had *state.Work) bool {
+// hasNotedOf reports whether a Work has the content that another one notes, before a user edited that. What admission has made
+// of a Work for one cluster is not for another.
+func hasNotedOf(w, had *state.Work) bool {
 	noted := had.Notes().Written
-	return w.Digest == had.Digest && !had.IsEdited() || noted != "" && w.Notes().Written == noted && w.IsAsWritten()
+	return noted != "" && w.Notes().Written == noted && w.IsAsWritten()
 }
 
 // had returns the state of a Work that another user has edited or deleted: the Work itself, if it

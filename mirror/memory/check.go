@@ -117,7 +117,11 @@ func (m *Memory) Wrote(v judge.Verdict, op judge.Operation, answer Receipt) {
 	m.contests.count(workKey{v.ID, op.Cluster}, wrote, now)
 	m.change(v.ID, op.Cluster, func(w *work) {
 		if w.sending {
-			w.expected = &expectation{write: wrote, answer: answer, until: now.Add(AwaitCache)}
+			next := &expectation{write: wrote, answer: answer, until: now.Add(AwaitCache)}
+			if op.Kind == judge.Wake && w.expected.isAltered(op.Work) {
+				next.content = w.expected
+			}
+			w.expected = next
 		}
 		w.parked, w.strangers = nil, nil
 		if op.Kind == judge.Wake {

@@ -25,6 +25,8 @@ type expectation struct {
 	answer Receipt
 	// until is when the write counts as lost.
 	until time.Time
+	// content is what was written before, and altered by admission, if this write only wakes the Work.
+	content *expectation
 	// altered: it has come back changed by admission; reported: that has been reported.
 	altered, reported bool
 }
@@ -77,11 +79,11 @@ func (m *Memory) MayHaveCreated(id render.Identity) (may bool) {
 
 // Altered returns what we have written to Works that admission has altered on that, by cluster, as long
 // as they are as it has left them.
-func (m *Memory) Altered(works map[string]*state.Work) map[string]render.Digest {
-	all := map[string]render.Digest{}
+func (m *Memory) Altered(works map[string]*state.Work) map[string]judge.Altered {
+	all := map[string]judge.Altered{}
 	for cluster, w := range works {
-		if last := m.read(w.Source, cluster).expected; last != nil && last.hasCome(w) && last.wasAltered(w) {
-			all[cluster] = last.digest
+		if last := m.read(w.Source, cluster).expected; last.isAltered(w) {
+			all[cluster] = judge.Altered{Digest: last.digest, Notes: last.notes}
 		}
 	}
 	return all
@@ -117,14 +119,22 @@ func (e *expectation) wasAltered(w *state.Work) bool {
 	return e.kind.WritesContent() && onlySpec && w.Generation == e.answer.Generation
 }
 
+// isAltered reports whether a Work is what admission has made of what we wrote, nil for nothing.
+func (e *expectation) isAltered(w *state.Work) bool {
+	return e != nil && e.hasCome(w) && e.wasAltered(w)
+}
+
 // after returns what is expected once the watch has shown a Work.
 func (e *expectation) after(shown *state.Work) *expectation {
-	switch {
-	case e == nil || e.altered || !e.hasCome(shown):
+	if e == nil || e.altered || !e.hasCome(shown) {
 		return e
-	case e.wasAltered(shown):
-		altered := *e
-		altered.altered = true
+	}
+	altered := *e
+	if e.content != nil {
+		altered = *e.content
+		altered.answer = e.answer
+	}
+	if altered.altered = altered.wasAltered(shown); altered.altered {
 		return &altered
 	}
 	return nil
@@ -146,7 +156,7 @@ const (
 
 // alters reports whether the Work is what admission has made of the same write before.
 func (e *expectation) alters(op judge.Operation, w write) (Holdback, bool) {
-	if e == nil || e.write != w || !e.hasCome(op.Work) || !e.wasAltered(op.Work) {
+	if !e.isAltered(op.Work) || e.write != w {
 		return Holdback{}, false
 	}
 	if e.reported {

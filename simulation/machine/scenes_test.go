@@ -25,7 +25,7 @@ var withoutSweeps = []string{"--resync-period=10h"}
 func altered() *scene {
 	s := *inWaves
 	s.annotations = map[string]choices{
-		clustersKey: {"*": 12, "*,!m3": 1}, "karmada.target/waves": {"m1;*": 4, "m1;m2,m3(1);*": 6, "m1;m2;*": 6}, preserveKey: {none: 3, "true": 1},
+		clustersKey: {"*": 12, "*,!m3": 1}, "karmada.target/waves": {"m1;*": 4, "m1;m2,m3(1);*": 6, "m1;m2;*": 6, "*(1)": 4, "*(2)": 2}, preserveKey: {none: 3, "true": 1},
 		"karmada.target/conflict-resolution": {"overwrite": 1}, // as in inMembers
 	}
 	s.steps = choices{"put": 8, "edit": 24, "toggle": 8, "alter": 10, "ail": 8, "fail": 4, "heal": 4, "away": 4, "ready": 6, "restart": 8, "kill": 2, "there and back": 4}

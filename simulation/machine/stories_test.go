@@ -128,6 +128,32 @@ var stories = map[string]func(*machine) error{
 			return m.put(thePage, 1, map[string]string{clustersKey: "*", wavesKey: "m1;*", preserveKey: "true"}, nil)
 		}, pause(time.Minute), m.keepsAltered("m2,m3,m4"), m.quiet, pause(time.Minute), m.keepsAltered(""))
 	},
+	"AlteredContentFailsInALimitedWave": func(m *machine) error { // and each new leader leaves it at that one cluster
+		return m.tell(m.altered("m1,m2,m3,m4"), m.page(map[string]string{clustersKey: "*", wavesKey: "*(1)"}), m.quiet, pause(2*time.Minute), m.halts("m1"), m.edited(2), pause(time.Minute), m.keeps("m1", "2"),
+			m.restarted, pause(2*time.Minute), m.restarted, pause(2*time.Minute), m.keeps("m2", "1"), m.keeps("m3", "1"), m.keeps("m4", "1"), m.quiet)
+	},
+	"AlterationEndsThenDeleted": func(m *machine) error { // by hand: it comes back as it was
+		return m.tell(m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), m.quiet, pause(time.Minute), m.altered(""), m.halts("m1"), m.restarted, pause(time.Minute), func() error { return m.deleteWork(target{thePage, "m3"}) }, pause(time.Minute), m.keepsAltered("m2,m3,m4"), m.quiet)
+	},
+	"AlterationEndsThenOverridden": func(m *machine) error { // by another policy, with the same content
+		second := &model.Policy{Kind: "ConfigMap", Value: "overridden"}
+		return m.tell(m.altered("m1,m2,m3,m4"), m.override, m.page(inTwoWaves), m.quiet, pause(time.Minute), m.altered(""), m.halts("m1"), func() error { return m.putPolicy(policies[1], second) }, pause(2*time.Minute), m.keepsAltered("m2,m3,m4"), m.quiet)
+	},
+	"AlteredThenInWaves": func(m *machine) error { // which writes nothing, and holds up nothing
+		return m.tell(m.altered("m1,m2,m3,m4"), m.page(to("m1,m2")), m.quiet, pause(time.Minute), m.page(map[string]string{clustersKey: "m1,m2", wavesKey: "m1;*"}), pause(time.Hour), m.told("WaveHeld", 0, 0), m.page(inTwoWaves), m.quiet)
+	},
+	"AlteredAndEditedByHand": func(m *machine) error { // while the canary is away, after a restart
+		edit := setField([]any{map[string]any(numbered(thePage, 3))}, "spec", "workload", "manifests")
+		return m.tell(m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), m.quiet, pause(time.Minute), m.restarted, pause(time.Minute), m.goes("m1"), pause(30*time.Second), func() error { return m.editWork(target{thePage, "m3"}, edit) }, pause(2*time.Minute), m.keeps("m3", "1"))
+	},
+	"AlteredAndStandsStill": func(m *machine) error { // is woken, and not written again
+		var from time.Time
+		return m.tell(m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), m.quiet, pause(time.Minute), m.halts("m1"), m.edited(2), pause(time.Minute), now(&from), pause(2*time.Hour), m.requests(&from, 0, 30, of(works, "patch")))
+	},
+	"AlteredWithTwoAway": func(m *machine) error { // of a limited wave, of which a third comes through after a restart
+		return m.tell(m.altered("m1,m2,m3,m4"), m.page(map[string]string{clustersKey: "*", wavesKey: "m1,m2,m3(1);*"}), m.quiet, pause(time.Minute), m.halts("m3"), m.edited(2), pause(2*time.Minute), m.keeps("m3", "2"), m.goes("m1"), m.goes("m2"), pause(30*time.Second),
+			m.restarted, pause(time.Minute), m.keeps("m4", "1"), m.goesOn("m3"), pause(time.Hour), m.keeps("m4", "2"))
+	},
 	"AdmissionUndoesWhatAWaveIsGiven": func(m *machine) error { // which has no event
 		return m.tell(m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), pause(time.Second), m.restarted, m.quiet)
 	},

@@ -384,6 +384,12 @@ func (m *machine) halt(cluster string) error {
 	return m.inMember(cluster, func(member *karmada.Member) { member.Halt(true) })
 }
 
+func (m *machine) goesOn(cluster string) act {
+	return func() error {
+		return m.inMember(cluster, func(member *karmada.Member) { member.Halt(false) })
+	}
+}
+
 func (m *machine) inMember(cluster string, do func(*karmada.Member)) error {
 	if member := m.karmada.Member(cluster); member != nil {
 		do(member)
