@@ -25,11 +25,11 @@ var withoutSweeps = []string{"--resync-period=10h"}
 func altered() *scene {
 	s := *inWaves
 	s.annotations = map[string]choices{
-		clustersKey: {"*": 12, "*,!m3": 1}, "karmada.target/waves": {"m1;*": 4, "m1;m2,m3(1);*": 6, "m1;m2;*": 6, "*(1)": 4, "*(2)": 2}, preserveKey: {none: 3, "true": 1},
+		clustersKey: {"*": 12, "*,!m3": 1}, "karmada.target/waves": {"m1;*": 4, "m1;m2,m3(1);*": 6, "m1;*(1)": 4, "*(1)": 4, "*(2)": 4}, preserveKey: {none: 3, "true": 1},
 		"karmada.target/conflict-resolution": {"overwrite": 1}, // as in inMembers
 	}
-	s.steps = choices{"put": 8, "edit": 24, "toggle": 8, "alter": 10, "ail": 8, "fail": 4, "heal": 4, "away": 4, "ready": 6, "restart": 8, "kill": 2, "there and back": 4}
-	s.alters, s.flags, s.options = true, withoutSweeps, []string{preserveKey}
+	s.steps = choices{"put": 8, "edit": 24, "toggle": 8, "alter": 10, "ail": 8, "fail": 4, "heal": 4, "away": 4, "ready": 6, "restart": 8, "kill": 2, "there and back": 4, "halt": 4, "Work deleted": 4, "Work edited": 4, "override": 4, "override goes": 2, "rejoin": 3, "cluster": 3}
+	s.alters, s.flags, s.options = true, withoutSweeps, []string{preserveKey, suspendKey}
 	return &s
 }
 
@@ -154,8 +154,9 @@ func together() *scene {
 	}
 	s.differing, s.options = s.annotations, []string{suspendKey, preserveKey}
 	s.claims = choices{none: 20, "x": 1}
+	s.alters = true
 	s.steps = choices{
-		"put": 24, "put back": 6, "edit": 24, "delete": 4, "recreate": 6, "there and back": 6, "toggle": 6, "namespace": 6, "namespace back": 4, "namespace there and back": 3,
+		"put": 24, "alter": 8, "put back": 6, "edit": 24, "delete": 4, "recreate": 6, "there and back": 6, "toggle": 6, "namespace": 6, "namespace back": 4, "namespace there and back": 3,
 		"override": 8, "override goes": 3, "override and object": 4, "upgrade": 3, "configure": 2, "cluster": 6, "cluster leaves": 2, "ail": 6, "fail": 6, "halt": 4, "heal": 6, "away": 6, "ready": 8, "rejoin": 4,
 		"Work deleted": 2, "Work edited": 2, "shut": 4, "open": 4, "expire": 1, "late": 3, "throttle": 2, "slow reads": 2, "kill": 2, "restart": 3, "autoscaler unreadable": 2, "default of a dying leader": 2, "wait": 2,
 	}
