@@ -14,9 +14,9 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kjson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/utils/exec"
 	"sigs.k8s.io/yaml"
 
@@ -202,7 +202,11 @@ func (d *differ) planFor(ctx context.Context, op judge.Operation, v judge.Verdic
 	if err != nil || op.Kind == judge.Create || op.Kind.Deletes() {
 		return body, err
 	}
-	return jsonpatch.MergePatch(before, body)
+	work := map[string]any{}
+	if err := errors.Join(kjson.Unmarshal(before, &work), render.Merge(work, body)); err != nil {
+		return nil, err
+	}
+	return json.Marshal(work)
 }
 
 // writeWorks writes what is worth comparing of a Work, before and after, and nothing for a Work

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // serverSet are the fields of metadata that the API server or a controller of
@@ -18,8 +20,9 @@ var serverSet = []string{
 // control Karmada, and the fields that Karmada's prune removes. It never
 // fails: it drops malformed metadata, and leaves anything else malformed alone.
 //
-// It also removes null fields: the API server removes nulls from a merge patch,
-// at any depth, so the first update would lose what the create had carried.
+// It also removes null fields where they mean nothing: those of metadata, and of
+// the API groups of Kubernetes, whose objects are typed. In a custom resource, a
+// null may be content: it tells Helm to drop a default, for example.
 func Strip(obj map[string]any) {
 	delete(obj, "status")
 	if _, ok := obj["metadata"].(map[string]any); !ok {
@@ -31,7 +34,10 @@ func Strip(obj map[string]any) {
 		dropEmpty(metadata, "annotations")
 		dropEmpty(metadata, "labels")
 	}
-	settle(obj)
+	apiVersion, _ := obj["apiVersion"].(string)
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	settle(obj["metadata"], false)
+	settle(obj, err == nil && !scheme.Scheme.IsGroupRegistered(gv.Group))
 }
 
 func stripMetadata(obj map[string]any) {
@@ -80,21 +86,22 @@ func dropEmpty(metadata map[string]any, field string) {
 }
 
 // settle replaces, in place, values that the API server and Karmada's webhook
-// would change by what they become: it removes null fields and turns a negative
-// zero into zero. A null in a list stays: it holds a position.
-func settle(value any) any {
+// would change by what they become: it turns a negative zero into zero, and
+// removes null fields unless it keeps them. A null in a list stays: it holds a
+// position.
+func settle(value any, keepsNulls bool) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, field := range v {
-			if isNull(field) {
+			if isNull(field) && !keepsNulls {
 				delete(v, key)
 				continue
 			}
-			v[key] = settle(field)
+			v[key] = settle(field, keepsNulls)
 		}
 	case []any:
 		for i, item := range v {
-			v[i] = settle(item)
+			v[i] = settle(item, keepsNulls)
 		}
 	case float64:
 		if v == 0 {

@@ -49,9 +49,14 @@ func TestStrip(t *testing.T) {
 			want:   `{"spec":{"template":{"metadata":{"annotations":{"karmada.io/x":"y"},"labels":{}},"status":{}}}}`,
 		},
 		"Nulls": {
-			reason: "A null field cannot be patched, a null in a list can.",
+			reason: "A null field means nothing in a typed object, a null in a list holds a position.",
 			obj:    `{"data":null,"spec":{"a":null,"b":[null,{"c":null,"d":0}],"e":{}},"metadata":{"creationTimestamp":null,"labels":null,"name":null}}`,
 			want:   `{"spec":{"b":[null,{"d":0}],"e":{}},"metadata":{}}`,
+		},
+		"CustomNulls": {
+			reason: "In a custom resource, nulls are content.",
+			obj:    `{"apiVersion":"helm.toolkit.fluxcd.io/v2","spec":{"a":null,"b":[null,{"c":null}]},"metadata":{"creationTimestamp":null,"labels":null,"name":"n"}}`,
+			want:   `{"apiVersion":"helm.toolkit.fluxcd.io/v2","spec":{"a":null,"b":[null,{"c":null}]},"metadata":{"name":"n"}}`,
 		},
 		"OddMetadata": {
 			reason: "Metadata that is not a map is dropped.",

@@ -54,8 +54,26 @@ func (c Client) create(ctx context.Context, namespace string, body []byte) (memo
 	return c.write(ctx, c.rest.Post().Namespace(namespace).Resource(render.WorksResource.Resource).Body(body))
 }
 
-func (c Client) patch(ctx context.Context, namespace, name string, body []byte) (memory.Receipt, error) {
-	return c.write(ctx, c.rest.Patch(types.MergePatchType).Namespace(namespace).Resource(render.WorksResource.Resource).Name(name).Body(body))
+// patch sends a merge patch or, if that would lose content, replaces what it changes of the live Work.
+func (c Client) patch(ctx context.Context, namespace, name string, body []byte) (answer memory.Receipt, err error) {
+	kind := types.MergePatchType
+	if render.LosesNulls(body) {
+		kind = types.JSONPatchType
+		if body, err = c.replacement(ctx, namespace, name, body); err != nil {
+			return answer, err
+		}
+	}
+	return c.write(ctx, c.rest.Patch(kind).Namespace(namespace).Resource(render.WorksResource.Resource).Name(name).Body(body))
+}
+
+func (c Client) replacement(ctx context.Context, namespace, name string, mergePatch []byte) ([]byte, error) {
+	inTime, cancel := context.WithTimeout(ctx, Deadline)
+	defer cancel()
+	live, err := c.getObject(inTime, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return render.Replacement(live.Object, mergePatch)
 }
 
 // Deadline is how long a write may take, which holds up the source's next change and a slot. It is longer than an API

@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kjson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -56,8 +57,10 @@ var wanted = []struct {
 		},
 	},
 	{
-		"fields that are null", "the API server drops them from a merge patch, so an update would lose them anyway",
-		func(_ *unstructured.Unstructured, d difference) bool { return d.missing && d.theirs == nil },
+		"fields that are null", "they mean nothing in an object that the API server knows by its type",
+		func(obj *unstructured.Unstructured, d difference) bool {
+			return d.missing && d.theirs == nil && scheme.Scheme.IsGroupRegistered(obj.GroupVersionKind().Group)
+		},
 	},
 }
 

@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,6 +175,42 @@ var ownership = map[string]func(*machine) error{
 		}
 		return m.tell(m.modified(apiserver.Ref{Resource: clusters, Name: "m1"}, noted), func() error { return m.adds(configMaps, page, map[string]string{clustersKey: "m1", expandKey: "true"}) }, shows("x"),
 			m.set(breakerOff+"expand: {annotations: [\"other/*\"]}\n"), shows("none"), m.set(breakerOff+"expand: {annotations: [example.com/*]}\n"), shows("x"))
+	},
+	"NullsAreContent": func(m *machine) error { // in a custom resource: when it is created, edited, restored, and given back what it had
+		wheel := refOf(inA(widget))
+		values := func(size string) map[string]any {
+			return map[string]any{"probe": nil, "size": size, "list": []any{nil, map[string]any{"a": nil}}, "limits": map[string]any{"cpu": nil}}
+		}
+		sets := func(size string) act { return m.modified(wheel, setField(values(size), "spec", "values")) }
+		carries := func(size string) act {
+			return func() error {
+				return await("the Works to carry the nulls", func() error {
+					for _, cluster := range []string{"m1", "m2"} {
+						work := m.works()[model.WorkKey(cluster, inA(widget))]
+						if work == nil {
+							return fmt.Errorf("there is no Work on %s", cluster)
+						}
+						manifest, err := model.ManifestOf(work)
+						if err != nil {
+							return err
+						}
+						if got, _, _ := unstructured.NestedMap(manifest.Object, "spec", "values"); !reflect.DeepEqual(got, values(size)) {
+							return fmt.Errorf("on %s, they are %v", cluster, got)
+						}
+					}
+					return nil
+				})
+			}
+		}
+		loses := func(work *unstructured.Unstructured) {
+			if manifest, err := model.ManifestOf(work); err == nil {
+				setField(nil, "spec", "values", "limits")(manifest)
+			}
+		}
+		var from time.Time
+		return m.tell(m.puts(inA(widget), to("m1,m2")), m.quiet, sets("small"), carries("small"), sets("large"), carries("large"),
+			func() error { return m.editWork(target{inA(widget), "m2"}, loses) }, carries("large"), func() error { return m.deleteWork(target{inA(widget), "m1"}) }, carries("large"),
+			pause(time.Minute), now(&from), pause(time.Hour), m.restarted, pause(time.Minute), m.requests(&from, 0, 0, of(works)), carries("large"))
 	},
 	"BadAnnotations": func(m *machine) error { // nothing is written, and each is reported once
 		var from time.Time

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -64,6 +65,9 @@ rules:
 	for i := range 10_000 {
 		many[fmt.Sprintf("key \u2028 %d", i)] = []any{int64(i), nil, true, ""}
 	}
+	nulls := func(size string) map[string]any {
+		return map[string]any{"size": size, "limits": map[string]any{"cpu": nil}, "list": []any{nil, map[string]any{"a": nil}}}
+	}
 	sized := func(n int) map[string]any { return map[string]any{"content": strings.Repeat("x", n)} }
 	cases := map[string]struct {
 		kind   string
@@ -76,6 +80,7 @@ rules:
 		"numbers":   {"Blob", map[string]any{"content": []any{"1e400", math.MaxFloat64, math.SmallestNonzeroFloat64, math.Copysign(0, -1), int64(math.MaxInt64), int64(math.MinInt64)}}, ""},
 		"a-work":    {"Blob", map[string]any{"content": map[string]any{"apiVersion": "work.karmada.io/v1alpha1", "kind": "Work", "metadata": "none"}}, ""},
 		"large":     {"Blob", sized(1_400_000), ""},
+		"nulls":     {"Blob", map[string]any{"content": nulls("small")}, ""},
 		// The source is just stored, and its Work is a little larger (etcd accepts 1.5 MiB).
 		"too-large": {"Blob", sized(1_571_800), "TooLarge"},
 		// Karmada's webhook takes a kind for a built-in one by its name alone.
@@ -104,12 +109,23 @@ rules:
 			return err
 		})
 	}
+	Change(t, shape("Blob"), ns, "nulls", SetField(nulls("large"), "content"))
+	Eventually(t, "the nulls to be in the member", func(ctx context.Context) error {
+		u, err := Env.Member(Push).Resource(shape("Blob")).Namespace(ns).Get(ctx, "nulls", metav1.GetOptions{})
+		if err == nil && !reflect.DeepEqual(u.Object["content"], any(nulls("large"))) {
+			err = fmt.Errorf("they are %v", u.Object["content"])
+		}
+		return err
+	})
 	if n := Env.Mirror.Logged(altered) - before; n > 0 {
 		t.Errorf("the changes by Karmada's webhook were taken for another webhook's %d times", n)
 	}
 	// It sweeps every 3 s, and must not send the same bytes again.
 	Settle(t)
 	tooLarge := WorkOf(render.Identity{Group: shapes, Kind: "Blob", Namespace: ns, Name: "too-large"}, Push)
+	if writes := audit.WorkWrites(t, WorkOf(render.Identity{Group: shapes, Kind: "Blob", Namespace: ns, Name: "nulls"}, Push).Name); len(writes) != 2 {
+		t.Errorf("the Work with nulls was written %d times: %q", len(writes), writes)
+	}
 	tried := 0
 	for _, r := range audit.Requests(t) {
 		if r.Verb == "create" && r.ObjectRef.Resource == Works.Resource && r.ObjectRef.Name == tooLarge.Name && !strings.Contains(r.ResponseStatus.Message, "calling webhook") { // which may not answer in time

@@ -1,0 +1,86 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// TestField: what public bug reports say of objects that people spread over clusters. Each file of testdata/field names its
+// reports; of its objects, the manifests have these fields, in JSON, and lack those that are empty here.
+func TestField(t *testing.T) {
+	for file, objects := range map[string]map[string]map[string]string{
+		"01-helmrelease-nulls.yaml": {
+			"HelmRelease": {"spec.values.livenessProbe": `{"httpGet":null,"tcpSocket":{"port":8080}}`, "spec.values.resources.limits.cpu": "null", "spec.values.nodeSelector": "null", "spec.values.list": `[null,{"a":null},1]`},
+			"Application": {"spec.source.helm.valuesObject": `{"affinity":{"nodeAffinity":null},"podSecurityContext":null}`},
+		},
+	} {
+		t.Run(file, func(t *testing.T) {
+			seen := 0
+			for _, obj := range readField(t, file) {
+				gvk := obj.GroupVersionKind()
+				m, err := NewManifest(obj, Identity{gvk.Group, gvk.Kind, obj.GetNamespace(), obj.GetName()}, "uid")
+				if err != nil {
+					t.Fatal(err)
+				}
+				manifest, err := m.Object()
+				if err != nil {
+					t.Fatal(err)
+				}
+				for path, want := range objects[obj.GetKind()] {
+					seen++
+					if got := fieldOf(t, manifest, path); got != want {
+						t.Errorf("%s of %s is %s, not %s", path, obj.GetKind(), got, want)
+					}
+				}
+			}
+			for _, fields := range objects {
+				seen -= len(fields)
+			}
+			if seen != 0 {
+				t.Errorf("%d fields were not looked at", -seen)
+			}
+		})
+	}
+}
+
+func readField(t *testing.T, file string) (objects []*unstructured.Unstructured) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "field", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), len(text))
+	for {
+		obj := &unstructured.Unstructured{}
+		switch err := decoder.Decode(&obj.Object); {
+		case errors.Is(err, io.EOF):
+			return objects
+		case err != nil:
+			t.Fatal(err)
+		}
+		objects = append(objects, obj)
+	}
+}
+
+// fieldOf returns a field in JSON; empty if it is missing.
+func fieldOf(t *testing.T, obj *unstructured.Unstructured, path string) string {
+	t.Helper()
+	value, found, err := unstructured.NestedFieldNoCopy(obj.Object, strings.Split(path, ".")...)
+	if err != nil || !found {
+		return ""
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(encoded)
+}
