@@ -206,8 +206,8 @@ func (e Edit) Key(m *Manifest) EditKey {
 // EditKey is the key of an Edit; the zero value is that of one that changes nothing.
 type EditKey [16]byte
 
-// errSystemOwn refuses an Edit that makes of an object what its source may not be.
-var errSystemOwn = errors.New("overrides or variables make it an object that every cluster creates itself, and must not replace")
+// errToken refuses an Edit by which members would make a token that no one sees in the source.
+var errToken = errors.New("overrides or variables make it the token of a ServiceAccount")
 
 // edited returns the manifest that an Edit makes of this one. It is stripped and marked like the
 // manifest of a source, so that an Edit cannot add what a source may not say.
@@ -216,7 +216,7 @@ func (m *Manifest) edited(e Edit) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	generation := obj.GetAnnotations()[templateGenerationAnnotation]
+	generation, before := obj.GetAnnotations()[templateGenerationAnnotation], SystemOf(obj)
 	for _, step := range m.stepsOf(e) {
 		if err := step.apply(obj.Object); err != nil {
 			return nil, err
@@ -225,8 +225,8 @@ func (m *Manifest) edited(e Edit) (*Manifest, error) {
 	if err := validate(obj, m.id); err != nil {
 		return nil, err
 	}
-	if SystemOf(obj) == SystemOwn { // by the type of a Secret
-		return nil, errSystemOwn
+	if SystemOf(obj) == SystemToken && before != SystemToken {
+		return nil, errToken
 	}
 	Strip(obj.Object)
 	mark(obj, m.uid, generation)

@@ -120,12 +120,12 @@ func TestEditFails(t *testing.T) {
 	}
 }
 
-// TestEditMakesNoSystemObject: a token of a member's ServiceAccount would be filled in by the member.
-func TestEditMakesNoSystemObject(t *testing.T) {
+// TestEditMakesNoToken: a token of a member's ServiceAccount would be filled in by the member.
+func TestEditMakesNoToken(t *testing.T) {
 	secret := editable("x")
 	secret.SetKind("Secret")
 	secret.Object["type"] = "$(cluster.label:none:-kubernetes.io/service-account-token)"
-	if _, err := mustManifest(t, secret).Template(Options{}).With(Edit{Member: member()}); !errors.Is(err, errSystemOwn) {
+	if _, err := mustManifest(t, secret).Template(Options{}).With(Edit{Member: member()}); !errors.Is(err, errToken) {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
@@ -18,6 +19,7 @@ import (
 // reports; of its objects, the manifests have these fields, in JSON, and lack those that are empty here.
 func TestField(t *testing.T) {
 	for file, objects := range map[string]map[string]map[string]string{
+		"05-service-account-token.yaml": {"Secret": {"data": "", "type": `"kubernetes.io/service-account-token"`}},
 		"01-helmrelease-nulls.yaml": {
 			"HelmRelease": {"spec.values.livenessProbe": `{"httpGet":null,"tcpSocket":{"port":8080}}`, "spec.values.resources.limits.cpu": "null", "spec.values.nodeSelector": "null", "spec.values.list": `[null,{"a":null},1]`},
 			"Application": {"spec.source.helm.valuesObject": `{"affinity":{"nodeAffinity":null},"podSecurityContext":null}`},
@@ -49,6 +51,26 @@ func TestField(t *testing.T) {
 				t.Errorf("%d fields were not looked at", -seen)
 			}
 		})
+	}
+}
+
+// TestFieldSystems: which of these objects a Namespace's default covers.
+func TestFieldSystems(t *testing.T) {
+	for file, want := range map[string]map[string]System{
+		"05-service-account-token.yaml":     {"Secret ci-token": SystemToken, "ServiceAccount ci": NotSystem, "Deployment ci": NotSystem},
+		"10-leader-election-configmap.yaml": {"ConfigMap operator-lock": SystemRecord, "Namespace shop": NotSystem},
+		"11-records-in-namespace.yaml": {
+			"ConfigMap sh.helm.release.v1.shop.v1": SystemRecord, "ConfigMap istio-ca-root-cert": SystemRecord,
+			"ConfigMap common": SystemRecord, "ConfigMap trust": SystemRecord, "Namespace shop": NotSystem,
+		},
+	} {
+		got := map[string]System{}
+		for _, obj := range readField(t, file) {
+			got[obj.GetKind()+" "+obj.GetName()] = SystemOf(obj)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", file, diff)
+		}
 	}
 }
 

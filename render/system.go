@@ -1,6 +1,8 @@
 package render
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,37 +21,71 @@ const (
 	// SystemRecord is a tool's record of this cluster, which means nothing elsewhere
 	// unless a user wants exactly that.
 	SystemRecord
+	// SystemToken is the Secret of a ServiceAccount's token: the member fills in its own,
+	// if a user wants one there.
+	SystemToken
 )
 
-// helmRelease is the type of the Secrets in which Helm keeps its releases (Helm v3,
-// pkg/storage/driver/secrets.go).
-const helmRelease = "helm.sh/release.v1"
+const (
+	// helmRelease is the type of the Secrets in which Helm keeps its releases, and helmPrefix
+	// begins the names of the ConfigMaps (Helm v3, pkg/storage).
+	helmRelease, helmPrefix = "helm.sh/release.v1", "sh.helm.release.v1."
+)
+
+// systemNames are the objects that a cluster or a tool makes in every namespace.
+var systemNames = map[schema.GroupKind]map[string]System{
+	{Kind: "ConfigMap"}: {
+		"kube-root-ca.crt":         SystemOwn,
+		"istio-ca-root-cert":       SystemRecord, // istio.io/istio pkg/kube/namespace
+		"openshift-service-ca.crt": SystemRecord,
+	},
+	{Kind: "ServiceAccount"}: {"default": SystemRecord},
+}
+
+// recordAnnotations mark a lock of an elected leader (client-go tools/leaderelection/resourcelock, before Leases), and the
+// copies that kubernetes-reflector, kubernetes-replicator and Config Syncer make of an object of another namespace.
+var recordAnnotations = []string{
+	"control-plane.alpha.kubernetes.io/leader",
+	"reflector.v1.k8s.emberstack.com/reflects", "reflector.v1.k8s.emberstack.com/auto-reflects",
+	"replicator.v1.mittwald.de/replicated-at", "replicator.v1.mittwald.de/replicated-from-version",
+	"kubed.appscode.com/origin",
+}
+
+// bundleLabel marks the certificates that trust-manager puts into namespaces.
+const bundleLabel = "trust.cert-manager.io/bundle"
 
 // SystemOf classifies an object. Such objects are in every namespace, and a user who
 // mirrors a namespace does not mean them.
 func SystemOf(obj *unstructured.Unstructured) System {
-	kind := obj.GroupVersionKind().GroupKind()
-	switch kind {
-	case schema.GroupKind{Kind: "ConfigMap"}:
-		if obj.GetName() == "kube-root-ca.crt" {
-			return SystemOwn
-		}
-	case schema.GroupKind{Kind: "Service"}: // of the API server itself
-		if obj.GetNamespace() == "default" && obj.GetName() == "kubernetes" {
-			return SystemOwn
-		}
-	case schema.GroupKind{Kind: "ServiceAccount"}:
-		if obj.GetName() == "default" {
-			return SystemRecord
-		}
-	case schema.GroupKind{Kind: "Secret"}:
-		kind, _, _ := unstructured.NestedString(obj.Object, "type")
-		switch kind {
-		case string(corev1.SecretTypeServiceAccountToken):
-			return SystemOwn
-		case helmRelease:
+	kind, secretType := obj.GroupVersionKind().GroupKind(), typeOf(obj)
+	system, isNamed := systemNames[kind][obj.GetName()]
+	switch {
+	case isNamed:
+		return system
+	case kind == schema.GroupKind{Kind: "Service"} && obj.GetNamespace() == "default" && obj.GetName() == "kubernetes": // of the API server itself
+		return SystemOwn
+	case secretType == string(corev1.SecretTypeServiceAccountToken):
+		return SystemToken
+	case secretType == helmRelease, kind == schema.GroupKind{Kind: "ConfigMap"} && strings.HasPrefix(obj.GetName(), helmPrefix):
+		return SystemRecord
+	}
+	annotations, labels := fieldsOf(fieldsOf(obj.Object["metadata"])["annotations"]), fieldsOf(fieldsOf(obj.Object["metadata"])["labels"])
+	for _, key := range recordAnnotations {
+		if annotations[key] != nil {
 			return SystemRecord
 		}
 	}
+	if labels[bundleLabel] != nil {
+		return SystemRecord
+	}
 	return NotSystem
+}
+
+// typeOf returns the type of a Secret; empty for another kind.
+func typeOf(obj *unstructured.Unstructured) string {
+	if (obj.GroupVersionKind().GroupKind() != schema.GroupKind{Kind: "Secret"}) {
+		return ""
+	}
+	secretType, _ := obj.Object["type"].(string)
+	return secretType
 }
