@@ -255,7 +255,7 @@ func (m *Manifest) Selected() override.Object {
 	if err := json.NewDecoder(bytes.NewReader(beginning)).Decode(&labels); err != nil {
 		labels = nil // cannot happen: they were encoded here
 	}
-	return override.Object{APIVersion: m.apiVersion, Kind: m.id.Kind, Namespace: m.id.Namespace, Name: m.id.Name, Labels: labels}
+	return override.Object{APIVersion: m.apiVersion, Kind: m.id.Kind, Namespace: m.id.Namespace, Name: m.id.Name, Labels: labels, Stripped: strippedOf(m.id.GroupKind())}
 }
 
 // Object decodes the manifest.

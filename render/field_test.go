@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/karmada-target/karmada-mirror/render/override"
 )
 
 // TestField: what public bug reports say of objects that people spread over clusters. Each file of testdata/field names its
@@ -70,6 +72,34 @@ func TestFieldSystems(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", file, diff)
+		}
+	}
+}
+
+// TestFieldOverrides: policies on fields that do not reach members have the effect that they have in Karmada.
+func TestFieldOverrides(t *testing.T) {
+	var policies []*override.Policy
+	for _, u := range append(readField(t, "02-override-on-stripped-field.policies.yaml"), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "policy.karmada.io/v1alpha1", "kind": "OverridePolicy", "metadata": map[string]any{"name": "text", "namespace": "shop"},
+		"spec": map[string]any{"overrideRules": []any{map[string]any{"overriders": map[string]any{"fieldOverrider": []any{map[string]any{
+			"fieldPath": "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration", "json": []any{map[string]any{"subPath": "/kind", "operator": "remove"}},
+		}}}}}},
+	}}) {
+		p, err := override.NewPolicy(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		policies = append(policies, p)
+	}
+	for _, obj := range readField(t, "02-override-on-stripped-field.yaml") {
+		m := mustManifest(t, obj.DeepCopy())
+		edited, err := m.Template(Options{}).With(Edit{Overrides: override.For(policies, m.Selected(), override.Cluster{Name: "member1"})})
+		if err != nil {
+			t.Errorf("%s: %v", obj.GetKind(), err)
+			continue
+		}
+		if edited.Digest() != m.Template(Options{}).Digest() {
+			t.Errorf("%s: the manifest has changed", obj.GetKind())
 		}
 	}
 }

@@ -10,19 +10,37 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// pruner removes fields, if it does not spare them in an object.
+type pruner struct {
+	group  string
+	fields [][]string
+	prune  func(obj map[string]any, fields [][]string)
+}
+
 // pruners remove per kind what Karmada removes
 // (pkg/resourceinterpreter/default/native/prune, v1.18.2). The group is the one
 // that each was meant for; Karmada checks only the kind.
-var pruners = map[string]struct {
-	group string
-	prune func(obj map[string]any)
-}{
-	"Deployment":            {"apps", pruneDeployment},
-	"Job":                   {"batch", pruneJob},
-	"Secret":                {"", pruneSecret},
-	"Service":               {"", pruneService},
-	"ServiceAccount":        {"", pruneServiceAccount},
-	"PersistentVolumeClaim": {"", prunePersistentVolumeClaim},
+var pruners = map[string]pruner{
+	// Of the Deployment controller (k8s.io/kubectl pkg/util/deployment).
+	"Deployment": {"apps", annotations("deployment.kubernetes.io/revision", "deployment.kubernetes.io/revision-history"), remove},
+	"Job": {"batch", [][]string{
+		{"spec", "ttlSecondsAfterFinished"},
+		{"spec", "selector", "matchLabels", "controller-uid"}, {"spec", "selector", "matchLabels", batchv1.ControllerUidLabel},
+		{"spec", "template", "metadata", "labels", "controller-uid"}, {"spec", "template", "metadata", "labels", batchv1.ControllerUidLabel},
+		{"spec", "template", "metadata", "labels", "job-name"}, {"spec", "template", "metadata", "labels", batchv1.JobNameLabel},
+	}, pruneJob},
+	"Secret":         {"", append(annotations(corev1.ServiceAccountUIDKey), []string{"data"}), pruneSecret},
+	"Service":        {"", [][]string{{"spec", "clusterIP"}, {"spec", "clusterIPs"}}, pruneService},
+	"ServiceAccount": {"", [][]string{{"secrets"}}, pruneServiceAccount},
+	// Of the scheduler (k8s.io/component-helpers storage/volume).
+	"PersistentVolumeClaim": {"", annotations("volume.kubernetes.io/selected-node"), remove},
+}
+
+func annotations(keys ...string) (fields [][]string) {
+	for _, key := range keys {
+		fields = append(fields, []string{"metadata", "annotations", key})
+	}
+	return fields
 }
 
 // pruneBuiltin prunes an object of a built-in kind.
@@ -31,7 +49,10 @@ func pruneBuiltin(obj map[string]any) {
 	kind, _ := obj["kind"].(string)
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if p, ok := pruners[kind]; ok && err == nil && p.group == gv.Group {
-		p.prune(obj)
+		p.prune(obj, p.fields)
+		if _, has, err := unstructured.NestedFieldNoCopy(obj, "spec", "clusterIP"); kind == "Service" && !has && err == nil {
+			unstructured.RemoveNestedField(obj, "spec", "clusterIPs") // an override may leave them alone, or add them
+		}
 	}
 }
 
@@ -39,58 +60,39 @@ func pruneBuiltin(obj map[string]any) {
 func pruneKind(obj map[string]any) {
 	kind, _ := obj["kind"].(string)
 	if p, ok := pruners[kind]; ok {
-		p.prune(obj)
+		p.prune(obj, p.fields)
 	}
-}
-
-// The annotations of a Deployment controller (k8s.io/kubectl
-// pkg/util/deployment).
-const (
-	revisionAnnotation        = "deployment.kubernetes.io/revision"
-	revisionHistoryAnnotation = "deployment.kubernetes.io/revision-history"
-	// selectedNodeAnnotation is the scheduler's (k8s.io/component-helpers
-	// storage/volume).
-	selectedNodeAnnotation = "volume.kubernetes.io/selected-node"
-)
-
-func pruneDeployment(obj map[string]any) {
-	deleteKeys(obj, []string{revisionAnnotation, revisionHistoryAnnotation}, "metadata", "annotations")
 }
 
 // pruneJob removes the selector and labels that the API server generates,
 // unless the user manages them, and the TTL: a Job that a member deletes would
 // be created again forever.
-func pruneJob(obj map[string]any) {
-	unstructured.RemoveNestedField(obj, "spec", "ttlSecondsAfterFinished")
+func pruneJob(obj map[string]any, fields [][]string) {
 	if manual, _, _ := unstructured.NestedBool(obj, "spec", "manualSelector"); manual {
-		return
+		fields = fields[:1]
 	}
-	uid := []string{"controller-uid", batchv1.ControllerUidLabel}
-	deleteKeys(obj, uid, "spec", "selector", "matchLabels")
-	deleteKeys(obj, append(uid, "job-name", batchv1.JobNameLabel), "spec", "template", "metadata", "labels")
+	remove(obj, fields)
 }
 
-func pruneService(obj map[string]any) {
+func pruneService(obj map[string]any, fields [][]string) {
 	ip, found, err := unstructured.NestedString(obj, "spec", "clusterIP")
 	if err == nil && found && ip != corev1.ClusterIPNone {
-		unstructured.RemoveNestedField(obj, "spec", "clusterIP")
-		unstructured.RemoveNestedField(obj, "spec", "clusterIPs")
+		remove(obj, fields)
 	}
 }
 
 // pruneSecret empties a service account's token: the member makes its own.
 // Karmada leaves a null behind, which means the same.
-func pruneSecret(obj map[string]any) {
+func pruneSecret(obj map[string]any, fields [][]string) {
 	if secretType, _ := obj["type"].(string); secretType == string(corev1.SecretTypeServiceAccountToken) {
-		deleteKeys(obj, []string{corev1.ServiceAccountUIDKey}, "metadata", "annotations")
-		delete(obj, "data")
+		remove(obj, fields)
 	}
 }
 
 // pruneServiceAccount removes the references to generated token Secrets (Karmada
 // misses every second one in a row) and those without a name, which refer to
 // nothing and make its webhook panic.
-func pruneServiceAccount(obj map[string]any) {
+func pruneServiceAccount(obj map[string]any, _ [][]string) {
 	secrets, ok := obj["secrets"].([]any)
 	if !ok || len(secrets) == 0 {
 		return
@@ -103,12 +105,8 @@ func pruneServiceAccount(obj map[string]any) {
 	})
 }
 
-func prunePersistentVolumeClaim(obj map[string]any) {
-	deleteKeys(obj, []string{selectedNodeAnnotation}, "metadata", "annotations")
-}
-
-func deleteKeys(obj map[string]any, keys []string, path ...string) {
-	for _, key := range keys {
-		unstructured.RemoveNestedField(obj, append(slices.Clone(path), key)...)
+func remove(obj map[string]any, fields [][]string) {
+	for _, field := range fields {
+		unstructured.RemoveNestedField(obj, field...)
 	}
 }

@@ -1,11 +1,14 @@
 package render
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/karmada-target/karmada-mirror/render/override"
 )
 
 // serverSet are the fields of metadata that the API server or a controller of
@@ -48,13 +51,39 @@ func stripMetadata(obj map[string]any) {
 	for _, field := range serverSet {
 		delete(metadata, field)
 	}
-	stripKeys(metadata, "annotations", func(key, _ string) bool {
-		return key == corev1.LastAppliedConfigAnnotation || strings.HasPrefix(key, ownPrefix) || karmadaKey(key)
-	})
+	stripKeys(metadata, "annotations", func(key, _ string) bool { return isStripped(key) })
 	stripKeys(metadata, "labels", func(key, value string) bool {
 		retains := key == retainReplicasLabel && value == retainReplicas // any other value says nothing
-		return strings.HasPrefix(key, ownPrefix) || karmadaKey(key) && !retains
+		return isStripped(key) && !retains
 	})
+}
+
+// isStripped reports whether a label or annotation does not reach a member.
+func isStripped(key string) bool {
+	return key == corev1.LastAppliedConfigAnnotation || strings.HasPrefix(key, ownPrefix) || karmadaKey(key)
+}
+
+// strippedOf tells which fields Strip may have removed from an object.
+func strippedOf(kind schema.GroupKind) override.Stripped {
+	return func(path []string) int {
+		isMetadata := path[0] == "metadata" && len(path) > 1
+		switch {
+		case path[0] == "status":
+			return 1
+		case isMetadata && slices.Contains(serverSet, path[1]):
+			return 2
+		case isMetadata && len(path) > 2 && (path[1] == "labels" || path[1] == "annotations") && isStripped(path[2]):
+			return 3
+		}
+		if p := pruners[kind.Kind]; p.group == kind.Group {
+			for _, field := range p.fields {
+				if len(path) >= len(field) && slices.Equal(path[:len(field)], field) {
+					return len(field)
+				}
+			}
+		}
+		return 0
+	}
 }
 
 // stripKeys deletes the entries of a string map that are unwanted or not

@@ -48,7 +48,7 @@ func (o Overrides) Apply(obj map[string]any) error {
 
 func (s step) apply(obj map[string]any) error {
 	before := identityOf(obj)
-	if err := applyOverriders(obj, &s.rule.overriders); err != nil {
+	if err := applyOverriders(obj, &s.rule.overriders, s.stripped); err != nil {
 		return err
 	}
 	if !reflect.DeepEqual(before, identityOf(obj)) {
@@ -67,7 +67,7 @@ func identityOf(obj map[string]any) (fields [4]any) {
 
 // applyOverriders keeps the order of applyPolicyOverriders in
 // pkg/util/overridemanager/overridemanager.go, v1.18.2.
-func applyOverriders(obj map[string]any, o *policyv1alpha1.Overriders) error {
+func applyOverriders(obj map[string]any, o *policyv1alpha1.Overriders, stripped Stripped) error {
 	changeList := func(field string) func(policyv1alpha1.CommandArgsOverrider) error {
 		return func(c policyv1alpha1.CommandArgsOverrider) error { return overrideCommand(obj, field, c) }
 	}
@@ -89,10 +89,10 @@ func applyOverriders(obj map[string]any, o *policyv1alpha1.Overriders) error {
 	if err := each(".annotationsOverrider", o.AnnotationsOverrider, changeKeys("annotations")); err != nil {
 		return err
 	}
-	if err := each(".fieldOverrider", o.FieldOverrider, func(f policyv1alpha1.FieldOverrider) error { return overrideField(obj, f) }); err != nil {
+	if err := each(".fieldOverrider", o.FieldOverrider, func(f policyv1alpha1.FieldOverrider) error { return overrideField(obj, f, stripped) }); err != nil {
 		return err
 	}
-	if err := patchObject(obj, plaintext(o.Plaintext)); err != nil {
+	if err := patchObject(obj, stripped.adapt(obj, plaintext(o.Plaintext))); err != nil {
 		return fmt.Errorf(".plaintext%w", err)
 	}
 	return nil

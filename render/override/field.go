@@ -12,7 +12,7 @@ import (
 )
 
 // overrideField changes the document in a field that holds a string.
-func overrideField(obj map[string]any, f policyv1alpha1.FieldOverrider) error {
+func overrideField(obj map[string]any, f policyv1alpha1.FieldOverrider, stripped Stripped) error {
 	path, ok := strings.CutPrefix(f.FieldPath, "/")
 	if !ok {
 		return fmt.Errorf(": the fieldPath %+.100q does not begin with /", f.FieldPath)
@@ -23,6 +23,9 @@ func overrideField(obj map[string]any, f policyv1alpha1.FieldOverrider) error {
 		change = func(text string) (string, error) { return patchYAML(text, f.YAML) }
 	case len(f.JSON) == 0:
 		return errors.New(": it has neither json nor yaml")
+	}
+	if stripped.lengthIn(obj, tokensOf(f.FieldPath)) > 0 {
+		return nil
 	}
 	_, err := changeText(obj, strings.Split(path, "/"), change)
 	if errors.Is(err, errNoText) {

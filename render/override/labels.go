@@ -23,7 +23,7 @@ func labelsAfter(steps []step, o Object) map[string]string {
 	metadata := map[string]any{"name": o.Name, "namespace": o.Namespace, "labels": labels}
 	obj := map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind, "metadata": metadata}
 	for _, s := range steps {
-		if applyOverriders(obj, &s.rule.onLabels) != nil {
+		if applyOverriders(obj, &s.rule.onLabels, s.stripped) != nil {
 			return o.Labels
 		}
 	}

@@ -14,8 +14,9 @@ type Overrides struct{ steps []step }
 
 // step is one rule of a policy.
 type step struct {
-	policy *Policy
-	rule   *rule
+	policy   *Policy
+	rule     *rule
+	stripped Stripped
 }
 
 // For returns what policies change in an object on a cluster: ClusterOverridePolicies first,
@@ -55,7 +56,7 @@ func choose(steps []step, policies []*Policy, namespace string, o Object, c Clus
 	for _, p := range chosen {
 		for i := range p.rules {
 			if p.rules[i].target.matches(c) {
-				steps = append(steps, step{p.Policy, &p.rules[i]})
+				steps = append(steps, step{p.Policy, &p.rules[i], o.Stripped})
 			}
 		}
 	}

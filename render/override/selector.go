@@ -13,6 +13,8 @@ import (
 type Object struct {
 	APIVersion, Kind, Namespace, Name string
 	Labels                            map[string]string
+	// Stripped tells what its manifest may lack; nil for nothing.
+	Stripped Stripped
 }
 
 // priority says how narrowly a policy selects an object: those that select it more narrowly
