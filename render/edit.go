@@ -67,7 +67,7 @@ func (t *Template) with(e Edit) (*Template, error) {
 
 // editVersion changes whenever an Edit makes something else of the same manifest than before:
 // Works that an earlier version has written are then rendered again.
-const editVersion = "1"
+const editVersion = "2"
 
 // rendered is the note of a Work that an Edit with this key has changed: what the Work was made
 // from, and its digest.
@@ -207,7 +207,7 @@ func (e Edit) Key(m *Manifest) EditKey {
 type EditKey [16]byte
 
 // errToken refuses an Edit by which members would make a token that no one sees in the source.
-var errToken = errors.New("overrides or variables make it the token of a ServiceAccount")
+var errToken = errors.New("overrides or variables make it the token of another ServiceAccount")
 
 // edited returns the manifest that an Edit makes of this one. It is stripped and marked like the
 // manifest of a source, so that an Edit cannot add what a source may not say.
@@ -216,7 +216,7 @@ func (m *Manifest) edited(e Edit) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	generation, before := obj.GetAnnotations()[templateGenerationAnnotation], SystemOf(obj)
+	generation, account := obj.GetAnnotations()[templateGenerationAnnotation], accountOf(obj)
 	for _, step := range m.stepsOf(e) {
 		if err := step.apply(obj.Object); err != nil {
 			return nil, err
@@ -225,7 +225,7 @@ func (m *Manifest) edited(e Edit) (*Manifest, error) {
 	if err := validate(obj, m.id); err != nil {
 		return nil, err
 	}
-	if SystemOf(obj) == SystemToken && before != SystemToken {
+	if isToken(obj) && (account == "" || accountOf(obj) != account) {
 		return nil, errToken
 	}
 	Strip(obj.Object)
@@ -255,7 +255,7 @@ func (m *Manifest) Selected() override.Object {
 	if err := json.NewDecoder(bytes.NewReader(beginning)).Decode(&labels); err != nil {
 		labels = nil // cannot happen: they were encoded here
 	}
-	return override.Object{APIVersion: m.apiVersion, Kind: m.id.Kind, Namespace: m.id.Namespace, Name: m.id.Name, Labels: labels, Stripped: strippedOf(m.id.GroupKind())}
+	return override.Object{APIVersion: m.apiVersion, Kind: m.id.Kind, Namespace: m.id.Namespace, Name: m.id.Name, Labels: labels, Stripped: strippedOf}
 }
 
 // Object decodes the manifest.

@@ -94,8 +94,8 @@ func TestEdit(t *testing.T) {
 func TestRenderedNote(t *testing.T) {
 	m := mustManifest(t, editable("$(cluster.label:tier) $(cluster.name) $(cluster.label:none:-x)"))
 	for want, edit := range map[string]Edit{
-		"11e9decd97df8095ec79a85ed0a81840-9d8aa5d8f6e24d00dd2be3cbb6d372c3": {Member: member()},
-		"ea77830c6af5afd61d5e1d3864f085ae-fd2f51e96c7e4ff8bd67d1c690f1a1b6": {Member: member(), Strip: StripList{Labels: []string{"app"}, Annotations: []string{"<&>"}}},
+		"b1203748ccfb838a2708aeba58405833-9d8aa5d8f6e24d00dd2be3cbb6d372c3": {Member: member()},
+		"a658dc8f9e181af060ad9c910e7c2680-fd2f51e96c7e4ff8bd67d1c690f1a1b6": {Member: member(), Strip: StripList{Labels: []string{"app"}, Annotations: []string{"<&>"}}},
 	} {
 		got, err := m.Template(Options{Suspend: true}).With(edit)
 		if err != nil {

@@ -74,7 +74,13 @@ func changedPaths(before, after any, path []string) (changed []string) {
 		keys := maps.Clone(a)
 		maps.Copy(keys, b)
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
-			changed = append(changed, changedPaths(a[key], b[key], append(slices.Clip(path), key))...)
+			at := append(slices.Clip(path), key)
+			_, isInA := a[key]
+			if _, isInB := b[key]; isInA != isInB && a[key] == nil && b[key] == nil { // a null
+				changed = append(changed, strings.Join(at, "."))
+				continue
+			}
+			changed = append(changed, changedPaths(a[key], b[key], at)...)
 		}
 		return changed
 	}

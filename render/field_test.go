@@ -21,6 +21,14 @@ import (
 // reports; of its objects, the manifests have these fields, in JSON, and lack those that are empty here.
 func TestField(t *testing.T) {
 	for file, objects := range map[string]map[string]map[string]string{
+		"03-service-allocated-ports.yaml": {"Service": {
+			"spec.clusterIP": "", "spec.healthCheckNodePort": "", "spec.ipFamilies": "", "spec.ipFamilyPolicy": "", "spec.externalTrafficPolicy": `"Local"`,
+			"spec.ports": `[{"name":"http","port":80,"protocol":"TCP","targetPort":8080},{"name":"https","nodePort":30443,"port":443,"protocol":"TCP","targetPort":8443}]`,
+		}},
+		"09-claim-with-binding.yaml": {
+			"PersistentVolumeClaim": {"spec.volumeName": "", "spec.storageClassName": `"fast"`, "metadata.finalizers": ""},
+			"PersistentVolume":      {"spec.claimRef": `{"apiVersion":"v1","kind":"PersistentVolumeClaim","name":"data","namespace":"shop"}`},
+		},
 		"05-service-account-token.yaml": {"Secret": {"data": "", "type": `"kubernetes.io/service-account-token"`}},
 		"01-helmrelease-nulls.yaml": {
 			"HelmRelease": {"spec.values.livenessProbe": `{"httpGet":null,"tcpSocket":{"port":8080}}`, "spec.values.resources.limits.cpu": "null", "spec.values.nodeSelector": "null", "spec.values.list": `[null,{"a":null},1]`},
@@ -59,10 +67,10 @@ func TestField(t *testing.T) {
 // TestFieldSystems: which of these objects a Namespace's default covers.
 func TestFieldSystems(t *testing.T) {
 	for file, want := range map[string]map[string]System{
-		"05-service-account-token.yaml":     {"Secret ci-token": SystemToken, "ServiceAccount ci": NotSystem, "Deployment ci": NotSystem},
+		"05-service-account-token.yaml":     {"Secret ci-token": SystemRecord, "ServiceAccount ci": NotSystem, "Deployment ci": NotSystem},
 		"10-leader-election-configmap.yaml": {"ConfigMap operator-lock": SystemRecord, "Namespace shop": NotSystem},
 		"11-records-in-namespace.yaml": {
-			"ConfigMap sh.helm.release.v1.shop.v1": SystemRecord, "ConfigMap istio-ca-root-cert": SystemRecord,
+			"ConfigMap sh.helm.release.v1.shop.v1": SystemRecord, "ConfigMap istio-ca-root-cert": SystemEverywhere,
 			"ConfigMap common": SystemRecord, "ConfigMap trust": SystemRecord, "Namespace shop": NotSystem,
 		},
 	} {
@@ -135,4 +143,57 @@ func fieldOf(t *testing.T, obj *unstructured.Unstructured, path string) string {
 		t.Fatal(err)
 	}
 	return string(encoded)
+}
+
+// TestStrippedFields: what an override does to fields that an object lacks is an error, as in Karmada, unless they were
+// stripped from this very object.
+func TestStrippedFields(t *testing.T) {
+	const (
+		secret   = `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","namespace":"shop"},"type":"Opaque"}`
+		token    = `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","namespace":"shop","labels":{"kubernetes.io/legacy-token-last-used":"2026-11-20"},"annotations":{"kubernetes.io/service-account.name":"ci"}},"type":"kubernetes.io/service-account-token"}`
+		account  = `{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"web","namespace":"shop"}}`
+		page     = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"shop"},"data":{"a":"b"}}`
+		external = `{"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"shop"},"spec":{"type":"ExternalName"}}`
+		release  = `{"apiVersion":"helm.toolkit.fluxcd.io/v2","kind":"HelmRelease","metadata":{"name":"a","namespace":"shop"},"spec":{"values":{"a":null}}}`
+	)
+	plaintext := func(operations string) string { return `{"plaintext":[` + operations + `]}` }
+	for name, tc := range map[string]struct{ object, overriders, want, fails string }{
+		"AddsBelowAdded":    {token, plaintext(`{"path":"/data","operator":"add","value":{}},{"path":"/data/a","operator":"add","value":"eA=="},{"path":"/data","operator":"remove"},{"path":"/data/b","operator":"replace","value":"eA=="}`), `"type"`, ""},
+		"AddsToASecret":     {secret, plaintext(`{"path":"/data","operator":"add","value":{}},{"path":"/data/password","operator":"add","value":"eA=="}`), `"password":"eA=="`, ""},
+		"AddsToNoData":      {secret, plaintext(`{"path":"/data/password","operator":"add","value":"eA=="}`), "", "there is nothing"},
+		"FieldOfNoData":     {secret, `{"fieldOverrider":[{"fieldPath":"/data/config","json":[{"subPath":"/a","operator":"remove"}]}]}`, "", "no string"},
+		"NoAccountTokens":   {account, plaintext(`{"path":"/secrets/0","operator":"replace","value":{"name":"b"}}`), "", "there is nothing"},
+		"NoAddress":         {external, plaintext(`{"path":"/spec/clusterIP","operator":"remove"}`), "", "there is nothing"},
+		"RetainIsNoLabel":   {page, plaintext(`{"path":"/metadata/labels/resourcetemplate.karmada.io~1retain-replicas","operator":"replace","value":"true"}`), "", "there is nothing"},
+		"SecondFails":       {page, plaintext(`{"path":"/metadata/finalizers","operator":"remove"},{"path":"/data/missing","operator":"replace","value":"x"}`), "", "plaintext[1]"},
+		"UnknownOperator":   {page, plaintext(`{"path":"/metadata/finalizers","operator":"copy"}`), "", "copy"},
+		"AnotherAccount":    {token, `{"annotationsOverrider":[{"operator":"replace","value":{"kubernetes.io/service-account.name":"admin"}}]}`, "", "token of another ServiceAccount"},
+		"TokenIsNotUsed":    {token, plaintext(`{"path":"/metadata/labels/kubernetes.io~1legacy-token-last-used","operator":"replace","value":"x"}`), `"type"`, ""},
+		"AddsBesideNulls":   {release, plaintext(`{"path":"/spec/values/b","operator":"add","value":null}`), `"values":{"a":null,"b":null}`, ""},
+		"RemovesWhatIsGone": {page, plaintext(`{"path":"/status/phase","operator":"remove"},{"path":"/metadata/ownerReferences/0/uid","operator":"replace","value":"x"}`), `"data":{"a":"b"}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			obj, policy := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+			if err := errors.Join(obj.UnmarshalJSON([]byte(tc.object)), policy.UnmarshalJSON([]byte(
+				`{"apiVersion":"policy.karmada.io/v1alpha1","kind":"OverridePolicy","metadata":{"name":"p","namespace":"shop"},"spec":{"overrideRules":[{"overriders":`+tc.overriders+`}]}}`))); err != nil {
+				t.Fatal(err)
+			}
+			p, err := override.NewPolicy(policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := mustManifest(t, obj)
+			e := Edit{Overrides: override.For([]*override.Policy{p}, m.Selected(), override.Cluster{Name: "member1"})}
+			edited, err := m.Template(Options{}).With(e)
+			switch {
+			case (err != nil) != (tc.fails != ""), err != nil && !strings.Contains(err.Error(), tc.fails):
+				t.Errorf("the error is %v", err)
+			case err == nil && (!strings.Contains(string(edited.rest), tc.want) || strings.Contains(string(edited.rest), "last-used")):
+				t.Errorf("the manifest has %s", edited.rest)
+			}
+			if effects, err := m.Effects(e); name == "AddsBesideNulls" && (err != nil || len(effects) != 1) {
+				t.Errorf("it has the effects %v, %v", effects, err)
+			}
+		})
+	}
 }

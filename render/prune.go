@@ -31,7 +31,7 @@ var pruners = map[string]pruner{
 	}, pruneJob},
 	"Secret":         {"", append(annotations(corev1.ServiceAccountUIDKey), []string{"data"}), pruneSecret},
 	"Service":        {"", [][]string{{"spec", "clusterIP"}, {"spec", "clusterIPs"}}, pruneService},
-	"ServiceAccount": {"", [][]string{{"secrets"}}, pruneServiceAccount},
+	"ServiceAccount": {"", nil, pruneServiceAccount},
 	// Of the scheduler (k8s.io/component-helpers storage/volume).
 	"PersistentVolumeClaim": {"", annotations("volume.kubernetes.io/selected-node"), remove},
 }
@@ -54,6 +54,20 @@ func pruneBuiltin(obj map[string]any) {
 			unstructured.RemoveNestedField(obj, "spec", "clusterIPs") // an override may leave them alone, or add them
 		}
 	}
+}
+
+// prunedOf returns what pruneBuiltin removes from an object, or has removed.
+func prunedOf(obj *unstructured.Unstructured) [][]string {
+	p := pruners[obj.GetKind()]
+	serviceType, _, _ := unstructured.NestedString(obj.Object, "spec", "type")
+	isManual, _, _ := unstructured.NestedBool(obj.Object, "spec", "manualSelector")
+	switch kind := obj.GetKind(); {
+	case p.group != obj.GroupVersionKind().Group, kind == "Secret" && !isToken(obj), kind == "Service" && serviceType == string(corev1.ServiceTypeExternalName):
+		return nil
+	case kind == "Job" && isManual:
+		return p.fields[:1]
+	}
+	return p.fields
 }
 
 // pruneKind prunes an object as Karmada's webhook does, whatever its group.

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
-
-	"github.com/karmada-target/karmada-mirror/render/override"
 )
 
 // serverSet are the fields of metadata that the API server or a controller of
@@ -31,6 +31,7 @@ func Strip(obj map[string]any) {
 	if _, ok := obj["metadata"].(map[string]any); !ok {
 		delete(obj, "metadata")
 	}
+	stripAllocated(&unstructured.Unstructured{Object: obj})
 	stripMetadata(obj)
 	pruneBuiltin(obj)
 	if metadata, ok := obj["metadata"].(map[string]any); ok {
@@ -40,7 +41,7 @@ func Strip(obj map[string]any) {
 	apiVersion, _ := obj["apiVersion"].(string)
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	settle(obj["metadata"], false)
-	settle(obj, err == nil && !scheme.Scheme.IsGroupRegistered(gv.Group))
+	settle(obj, err == nil && (!scheme.Scheme.IsGroupRegistered(gv.Group) || gv.Group == resourcev1.GroupName)) // of which drivers have parameters
 }
 
 func stripMetadata(obj map[string]any) {
@@ -63,27 +64,25 @@ func isStripped(key string) bool {
 	return key == corev1.LastAppliedConfigAnnotation || strings.HasPrefix(key, ownPrefix) || karmadaKey(key)
 }
 
-// strippedOf tells which fields Strip may have removed from an object.
-func strippedOf(kind schema.GroupKind) override.Stripped {
-	return func(path []string) int {
-		isMetadata := path[0] == "metadata" && len(path) > 1
-		switch {
-		case path[0] == "status":
-			return 1
-		case isMetadata && slices.Contains(serverSet, path[1]):
-			return 2
-		case isMetadata && len(path) > 2 && (path[1] == "labels" || path[1] == "annotations") && isStripped(path[2]):
-			return 3
-		}
-		if p := pruners[kind.Kind]; p.group == kind.Group {
-			for _, field := range p.fields {
-				if len(path) >= len(field) && slices.Equal(path[:len(field)], field) {
-					return len(field)
-				}
-			}
-		}
-		return 0
+// strippedOf tells which field on a path Strip may have removed from an object.
+func strippedOf(obj map[string]any, path []string) int {
+	u := &unstructured.Unstructured{Object: obj}
+	kind, isMetadata := u.GroupVersionKind().GroupKind(), path[0] == "metadata" && len(path) > 1
+	isKey := isMetadata && len(path) > 2 && (path[1] == "labels" || path[1] == "annotations") && path[2] != retainReplicasLabel
+	switch {
+	case path[0] == "status":
+		return 1
+	case isMetadata && slices.Contains(serverSet, path[1]):
+		return 2
+	case isKey && (isStripped(path[2]) || isOfControlPlane(kind, path[2])):
+		return 3
 	}
+	for _, field := range slices.Concat(allocatedFields[kind], prunedOf(u)) {
+		if len(path) >= len(field) && slices.EqualFunc(path[:len(field)], field, func(token, name string) bool { return name == anyItem || token == name }) {
+			return len(field)
+		}
+	}
+	return 0
 }
 
 // stripKeys deletes the entries of a string map that are unwanted or not

@@ -18,12 +18,13 @@ const (
 	// SystemOwn is an object that every cluster makes for itself; another cluster's
 	// would do harm.
 	SystemOwn
-	// SystemRecord is a tool's record of this cluster, which means nothing elsewhere
-	// unless a user wants exactly that.
+	// SystemEverywhere is an object that a cluster or a tool makes in every namespace, in
+	// a member as well.
+	SystemEverywhere
+	// SystemRecord is a record of this cluster, which means nothing elsewhere unless a
+	// user wants exactly that: of a tool, or the Secret of a ServiceAccount's token, which
+	// a member fills in itself.
 	SystemRecord
-	// SystemToken is the Secret of a ServiceAccount's token: the member fills in its own,
-	// if a user wants one there.
-	SystemToken
 )
 
 const (
@@ -36,10 +37,10 @@ const (
 var systemNames = map[schema.GroupKind]map[string]System{
 	{Kind: "ConfigMap"}: {
 		"kube-root-ca.crt":         SystemOwn,
-		"istio-ca-root-cert":       SystemRecord, // istio.io/istio pkg/kube/namespace
-		"openshift-service-ca.crt": SystemRecord,
+		"istio-ca-root-cert":       SystemEverywhere, // istio.io/istio pkg/kube/namespace
+		"openshift-service-ca.crt": SystemEverywhere,
 	},
-	{Kind: "ServiceAccount"}: {"default": SystemRecord},
+	{Kind: "ServiceAccount"}: {"default": SystemEverywhere},
 }
 
 // recordAnnotations mark a lock of an elected leader (client-go tools/leaderelection/resourcelock, before Leases), and the
@@ -57,16 +58,14 @@ const bundleLabel = "trust.cert-manager.io/bundle"
 // SystemOf classifies an object. Such objects are in every namespace, and a user who
 // mirrors a namespace does not mean them.
 func SystemOf(obj *unstructured.Unstructured) System {
-	kind, secretType := obj.GroupVersionKind().GroupKind(), typeOf(obj)
+	kind := obj.GroupVersionKind().GroupKind()
 	system, isNamed := systemNames[kind][obj.GetName()]
 	switch {
 	case isNamed:
 		return system
 	case kind == schema.GroupKind{Kind: "Service"} && obj.GetNamespace() == "default" && obj.GetName() == "kubernetes": // of the API server itself
 		return SystemOwn
-	case secretType == string(corev1.SecretTypeServiceAccountToken):
-		return SystemToken
-	case secretType == helmRelease, kind == schema.GroupKind{Kind: "ConfigMap"} && strings.HasPrefix(obj.GetName(), helmPrefix):
+	case isToken(obj), typeOf(obj) == helmRelease, kind == schema.GroupKind{Kind: "ConfigMap"} && strings.HasPrefix(obj.GetName(), helmPrefix):
 		return SystemRecord
 	}
 	annotations, labels := fieldsOf(fieldsOf(obj.Object["metadata"])["annotations"]), fieldsOf(fieldsOf(obj.Object["metadata"])["labels"])
@@ -76,9 +75,21 @@ func SystemOf(obj *unstructured.Unstructured) System {
 		}
 	}
 	if labels[bundleLabel] != nil {
-		return SystemRecord
+		return SystemEverywhere
 	}
 	return NotSystem
+}
+
+// accountOf returns the ServiceAccount whose token a Secret is for; empty if it is for none.
+func accountOf(obj *unstructured.Unstructured) string {
+	if !isToken(obj) {
+		return ""
+	}
+	return obj.GetAnnotations()[corev1.ServiceAccountNameKey]
+}
+
+func isToken(obj *unstructured.Unstructured) bool {
+	return typeOf(obj) == string(corev1.SecretTypeServiceAccountToken)
 }
 
 // typeOf returns the type of a Secret; empty for another kind.

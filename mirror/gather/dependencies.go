@@ -32,7 +32,7 @@ func addDependencies(f *judge.Facts, namespace *state.Namespace, s store) {
 		isWatched := isConfigured && resource.SelectsNamespace(id.Namespace)
 		o := s.needed(id)
 		switch {
-		case o != nil && (o.System == render.SystemOwn || o.System == render.SystemRecord || o.Claim() != ""): // others bring it to the members
+		case o != nil && (o.System == render.SystemOwn || o.System == render.SystemEverywhere || o.Claim() != ""): // others bring it to the members
 		case o != nil && isWatched:
 			addUnmirrored(f, judge.SourceOf(o, namespace.Wishes), s)
 		case (o != nil || !isWatched && namespace.Asks()) && len(missingOf(f, &judge.Source{}, s.worksOf(id))) > 0: // another daemon may mirror it

@@ -1,26 +1,44 @@
 package override
 
-import "strings"
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
+)
 
 // Stripped returns how many tokens of a path lead to a field that an object may have had when its author wrote policies for it,
 // and that was removed since; 0 if the path leads to none. Karmada overrides the object as it was
 // (https://github.com/karmada-io/karmada/issues/2810).
-type Stripped func(path []string) int
+type Stripped func(obj map[string]any, path []string) int
 
 // adapt makes operations on what was removed succeed, as they would have before: there is nothing left to remove, nor to change
 // within it, and to replace it is to add it.
-func (s Stripped) adapt(obj map[string]any, operations []operation) (adapted []operation) {
-	for _, o := range operations {
+func (s Stripped) adapt(obj map[string]any, operations []operation) []operation {
+	adapted, added := slices.Clone(operations), map[string]bool{} // added by an earlier operation
+	for i, o := range operations {
 		path := tokensOf(o.Path)
-		switch n := s.lengthIn(obj, path); {
-		case n == 0:
-			adapted = append(adapted, o)
-		case n == len(path) && o.Op != "remove":
-			o.Op = "add"
-			adapted = append(adapted, o)
+		n := s.lengthIn(obj, path)
+		root, isAll := strings.Join(path[:n], "/"), n == len(path)
+		switch {
+		case n == 0 || !isOperator(o.Op):
+		case added[root]:
+			added[root] = !isAll || o.Op != policyv1alpha1.OverriderOpRemove
+		case isAll && o.Op != policyv1alpha1.OverriderOpRemove:
+			adapted[i].Op, added[root] = policyv1alpha1.OverriderOpAdd, true
+		default:
+			adapted[i] = nothing(obj)
 		}
 	}
 	return adapted
+}
+
+// nothing is an operation that changes nothing.
+func nothing(obj map[string]any) operation {
+	kind, _ := json.Marshal(obj["kind"]) // it was decoded from JSON
+	return operation{policyv1alpha1.OverriderOpReplace, "/kind", kind}
 }
 
 // lengthIn is the length of the path to what was removed, and is not there again.
@@ -28,13 +46,24 @@ func (s Stripped) lengthIn(obj map[string]any, path []string) int {
 	if s == nil {
 		return 0
 	}
-	n := s(path)
+	n, at := s(obj, path), any(obj)
 	for _, token := range path[:n] {
-		field, has := obj[token]
-		if !has {
+		switch v := at.(type) {
+		case map[string]any:
+			field, has := v[token]
+			if !has {
+				return n
+			}
+			at = field
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(v) {
+				return 0
+			}
+			at = v[i]
+		default:
 			return n
 		}
-		obj, _ = field.(map[string]any)
 	}
 	return 0
 }

@@ -57,6 +57,12 @@ var wanted = []struct {
 		},
 	},
 	{
+		"the claim that a volume is bound to", "it has another UID in a member: karmada#2408",
+		func(obj *unstructured.Unstructured, d difference) bool {
+			return obj.GetKind() == "PersistentVolume" && d.missing && slices.Contains([]string{"uid", "resourceVersion"}, d.path[len(d.path)-1])
+		},
+	},
+	{
 		"fields that are null", "they mean nothing in an object that the API server knows by its type",
 		func(obj *unstructured.Unstructured, d difference) bool {
 			return d.missing && d.theirs == nil && scheme.Scheme.IsGroupRegistered(obj.GroupVersionKind().Group)

@@ -87,7 +87,7 @@ func (s *server) checkUpdates(t *testing.T, template *render.Template, created [
 		t.Fatal(err)
 	}
 	for after, work := range map[string][]byte{"update": created, "repair": edited} {
-		patched, err := jsonpatch.MergePatch(work, patch)
+		patched, err := apply(t, work, patch)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,6 +97,23 @@ func (s *server) checkUpdates(t *testing.T, template *render.Template, created [
 		}
 		checkDigest(t, after, template, updated)
 	}
+}
+
+// apply patches a Work as the daemon does.
+func apply(t *testing.T, work, patch []byte) ([]byte, error) {
+	t.Helper()
+	if !render.LosesNulls(patch) {
+		return jsonpatch.MergePatch(work, patch)
+	}
+	encoded, err := render.Replacement(decode(t, work), patch)
+	if err != nil {
+		return nil, err
+	}
+	operations, err := jsonpatch.DecodePatch(encoded)
+	if err != nil {
+		return nil, err
+	}
+	return operations.Apply(work)
 }
 
 func checkDigest(t *testing.T, after string, template *render.Template, work []byte) {
