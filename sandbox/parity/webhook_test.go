@@ -58,6 +58,11 @@ func (s *server) admit(t *testing.T, work []byte) (admitted []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return applied(work, operations)
+}
+
+// applied returns a Work with the operations of a JSON patch.
+func applied(work, operations []byte) ([]byte, error) {
 	patch, err := jsonpatch.DecodePatch(operations)
 	if err != nil {
 		return nil, err
@@ -105,15 +110,11 @@ func apply(t *testing.T, work, patch []byte) ([]byte, error) {
 	if !render.LosesNulls(patch) {
 		return jsonpatch.MergePatch(work, patch)
 	}
-	encoded, err := render.Replacement(decode(t, work), patch)
+	operations, err := render.Replacement(decode(t, work), patch)
 	if err != nil {
 		return nil, err
 	}
-	operations, err := jsonpatch.DecodePatch(encoded)
-	if err != nil {
-		return nil, err
-	}
-	return operations.Apply(work)
+	return applied(work, operations)
 }
 
 func checkDigest(t *testing.T, after string, template *render.Template, work []byte) {
