@@ -58,6 +58,16 @@ func TestStrip(t *testing.T) {
 			obj:    `{"apiVersion":"helm.toolkit.fluxcd.io/v2","spec":{"a":null,"b":[null,{"c":null}]},"metadata":{"creationTimestamp":null,"labels":null,"name":"n"}}`,
 			want:   `{"apiVersion":"helm.toolkit.fluxcd.io/v2","spec":{"a":null,"b":[null,{"c":null}]},"metadata":{"name":"n"}}`,
 		},
+		"OddPorts": {
+			reason: "Ports that have no key are not owned, and no panic.",
+			obj:    `{"apiVersion":"v1","kind":"Service","metadata":{"managedFields":[{"manager":"a","operation":"Update","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:type":{}}}}]},"spec":{"ports":[null,1,{},{"port":{},"protocol":[1],"nodePort":1},{"port":"x","nodePort":{}},{"port":80.5,"nodePort":2}]}}`,
+			want:   `{"apiVersion":"v1","kind":"Service","metadata":{},"spec":{"ports":[null,1,{},{"port":{},"protocol":[1]},{"port":"x"},{"port":80.5}]}}`,
+		},
+		"OddManagers": {
+			reason: "Managed fields that cannot be read say nothing: all is the user's.",
+			obj:    `{"apiVersion":"v1","kind":"Service","metadata":{"managedFields":[{"manager":"a","fieldsV1":{"x":1}}]},"spec":{"healthCheckNodePort":1,"ports":[{"port":80,"protocol":"TCP","nodePort":1}]}}`,
+			want:   `{"apiVersion":"v1","kind":"Service","metadata":{},"spec":{"healthCheckNodePort":1,"ports":[{"port":80,"protocol":"TCP","nodePort":1}]}}`,
+		},
 		"OddMetadata": {
 			reason: "Metadata that is not a map is dropped.",
 			obj:    `{"metadata":"x","spec":"y"}`,
