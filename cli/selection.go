@@ -170,11 +170,11 @@ func (s *selection) configured() ([]*meta.RESTMapping, error) {
 	return all, nil
 }
 
-// objects visits the objects of a kind, in pages. If all kinds are selected, it is no error that the user may not list one.
+// objects visits the objects of a kind, in pages. If all kinds are selected, it is no error that the user may not list one, or that it has gone.
 func (s *selection) objects(ctx context.Context, met *kindMet, allKinds bool, visit func(judge.Facts) error) error {
 	r := met.mapping.Resource
 	var errs []error
-	err := resource.NewBuilder(genericclioptions.RESTClientGetter(s.flags)).Unstructured().ContinueOnError().
+	err := resource.NewBuilder(genericclioptions.RESTClientGetter(s.flags)).Unstructured().
 		NamespaceParam(s.namespace).DefaultNamespace().AllNamespaces(s.allNamespaces).LabelSelectorParam(s.labels).
 		ResourceTypeOrNameArgs(true, strings.Join([]string{r.Resource, r.Version, r.Group}, ".")).RequestChunksOf(pageSize).Do().
 		Visit(func(page *resource.Info, err error) error {
@@ -190,14 +190,22 @@ func (s *selection) objects(ctx context.Context, met *kindMet, allKinds bool, vi
 				return nil
 			})
 		})
-	if err != nil {
-		s.unread[met.mapping.GroupVersionKind.GroupKind()] = "its kind cannot be listed"
-	}
-	if allKinds && apierrors.IsForbidden(err) {
+	kind := met.mapping.GroupVersionKind.GroupKind()
+	switch {
+	case err == nil:
+	case allKinds && apierrors.IsForbidden(err):
 		s.survey.Hide(r.GroupResource().String())
-		s.unread[met.mapping.GroupVersionKind.GroupKind()], err = "you may not read its object", nil
+		s.unread[kind], err = "you may not read its object", nil
+	case allKinds && apierrors.IsNotFound(err): // no longer served, since the mapper was read
+		s.unread[kind], err = notServed(kind), nil
+	default:
+		s.unread[kind] = "its kind cannot be listed"
 	}
 	return errors.Join(append(errs, err)...)
+}
+
+func notServed(kind schema.GroupKind) string {
+	return fmt.Sprintf("the API server does not serve kind %q", kind)
 }
 
 // leftovers visits the sources of Works that were not listed: they are deleted or, if all
@@ -233,7 +241,7 @@ func (s *selection) again(ctx context.Context, id render.Identity, obj *unstruct
 	}
 	mapping, err := mapper.RESTMapping(id.GroupKind())
 	if meta.IsNoMatchError(err) {
-		return visit(s.survey.Unread(id, fmt.Sprintf("the API server does not serve kind %q", id.GroupKind())))
+		return visit(s.survey.Unread(id, notServed(id.GroupKind())))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot discover resources: %w", err)

@@ -95,3 +95,22 @@ func TestKindGoes(t *testing.T) {
 		}
 	}
 }
+
+// TestKindHidden: where all kinds are listed, one that the user may not read, or that has gone since the command asked what is served, is no failure.
+func TestKindHidden(t *testing.T) {
+	for _, refused := range []metav1.Status{refusal(http.StatusNotFound, metav1.StatusReasonNotFound), refusal(http.StatusForbidden, metav1.StatusReasonForbidden)} {
+		kubeconfig := serve(t, withSecrets(t, refused), nil)
+		run := func(command ...string) string {
+			return told(execute(append(command, "--kubeconfig", kubeconfig, "--cache-dir", t.TempDir())...))
+		}
+		for _, command := range []string{"status", "diff"} {
+			output := run(command, "-A")
+			if !strings.Contains(output, "page-4") || strings.Contains(output, "karmada-mirror: ") || command == "status" && !strings.Contains(output, "key-4") {
+				t.Errorf("%s: %s fails, or shows no page-4 or key-4:\n%s", refused.Reason, command, output)
+			}
+		}
+		if output := run("status", "secrets", "-A"); !strings.Contains(output, "karmada-mirror: ") {
+			t.Errorf("%s: a kind that is named is no failure:\n%s", refused.Reason, output)
+		}
+	}
+}
