@@ -18,9 +18,9 @@ var advices = []struct {
 		"A ResourceQuota in the member's Namespace is exhausted. Raise it there, or request less."},
 	{regexp.MustCompile(`admission webhook|ValidatingAdmissionPolicy|violates PodSecurity`),
 		"The member's admission rejects the object. The message says why: change the object, or the rule in the member."},
-	{regexp.MustCompile(`field is immutable|Forbidden: updates to|may not be changed|may not change once set|first value must match`),
+	{regexp.MustCompile(`immutable|Forbidden: updates to|may not be changed|may not change|first value must match|cannot change roleRef`),
 		"The member's object has a field that cannot be changed. Delete the object in the member: Karmada creates it again with the new content. " +
-			"Next time, annotate it with karmada.target/deletion=foreground before kubectl replace --force: then the members replace it too."},
+			"For Kubernetes' own kinds, kubectl replace --force with another value of the field replaces the members' objects too, unless they are to be preserved."},
 	{regexp.MustCompile(`is forbidden: User`),
 		"Karmada may not write this kind in the member: grant it that right there."},
 	{regexp.MustCompile(`connection refused|no such host|i/o timeout|context deadline exceeded|EOF|TLS handshake`),

@@ -169,6 +169,9 @@ func (d *differ) writeWork(ctx context.Context, v judge.Verdict, op judge.Operat
 		d.tell("the deletion of Work %s/%s is held: %s", namespace, name, judge.DeletionHeld.Hint())
 		return nil
 	}
+	if op.Replaces {
+		d.tell("Work %s/%s: %s", namespace, name, op.Because)
+	}
 	d.changes++
 	file := namespace + "." + name
 	var before []byte

@@ -42,8 +42,10 @@ func (c *Controller) prove(ctx context.Context, id render.Identity) (*proof, err
 	if err != nil {
 		return nil, err
 	}
-	p.Judgement = judge.On(facts)
-	return p, nil
+	if p.Judgement, _, err = c.confirmLoss(ctx, judge.On(facts)); err == nil { // what replaces a Work rests on more
+		p.Judgement, _, err = c.confirmWaves(ctx, p.Judgement)
+	}
+	return p, err
 }
 
 // stillProves reports whether the proof of a deletion is still recent and nothing that it rests on has
@@ -102,7 +104,7 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, share write.
 		return !slices.ContainsFunc(j.Due, func(d judge.Due) bool { return d.Cluster == op.Cluster })
 	})
 	c.write(ctx, newJudged(p.Judgement, p.made), amended, share, o)
-	if missing := append(p.Lacking(), o.Missing...); len(missing) > 0 && len(o.Deleted) > 0 {
+	if missing := append(p.Lacking(), o.Missing...); len(missing) > 0 && len(o.Deleted) > 0 { // what is replaced is not Deleted
 		c.reportIncompleteMove(p.Facts, o.Deleted, missing)
 	}
 }

@@ -30,6 +30,8 @@ type Manifest struct {
 	created    time.Time
 	// meaning is the digest of what does not depend on Options and cluster.
 	meaning Digest
+	// immutable is what no one can change in it.
+	immutable Immutable
 	// Most objects have none of their own, and share them.
 	annotationKeys, labelKeys keyLists
 	// retains reports that the source itself has the label by which members keep their
@@ -75,6 +77,7 @@ func (m *Manifest) read(obj *unstructured.Unstructured) (err error) {
 	if m.meaning, err = meaningOf(obj.Object, "", ""); err != nil {
 		return err
 	}
+	m.immutable = ImmutableOf(obj.Object)
 	m.annotationKeys = keyListsOf(obj.GetAnnotations(), conflictResolutionAnnotation)
 	m.labelKeys = keyListsOf(obj.GetLabels(), retainReplicasLabel)
 	m.retains = obj.GetLabels()[retainReplicasLabel] == retainReplicas
@@ -112,6 +115,9 @@ func (m *Manifest) Variables() []string {
 	}
 	return *m.variables
 }
+
+// Immutable is what no one can change in the object.
+func (m *Manifest) Immutable() Immutable { return m.immutable }
 
 // Size is about how many bytes each Work with the manifest takes.
 func (m *Manifest) Size() int {
@@ -229,8 +235,8 @@ func encode(obj map[string]any) (afterAnnotations, afterLabels []byte, err error
 	rest := maps.Clone(obj)
 	metadata, _ := rest["metadata"].(map[string]any)
 	metadata = maps.Clone(metadata)
-	annotations := without(metadata, "annotations", headAnnotations)
-	labels := without(metadata, "labels", headLabels)
+	annotations := withoutKeys(fieldsOf(metadata["annotations"]), headAnnotations...)
+	labels := withoutKeys(fieldsOf(metadata["labels"]), headLabels...)
 	delete(metadata, "annotations")
 	delete(metadata, "labels")
 	delete(rest, "metadata")
@@ -245,16 +251,6 @@ func encode(obj map[string]any) (afterAnnotations, afterLabels []byte, err error
 		afterLabels = append(afterLabels, fields...)
 	}
 	return afterAnnotations, slices.Clip(afterLabels), nil
-}
-
-// without returns a copy of a map in metadata without some keys.
-func without(metadata map[string]any, field string, keys []string) map[string]any {
-	entries, _ := metadata[field].(map[string]any)
-	entries = maps.Clone(entries)
-	for _, key := range keys {
-		delete(entries, key)
-	}
-	return entries
 }
 
 // continued encodes the rest of an object whose beginning, with some fields, is already

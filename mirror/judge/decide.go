@@ -58,6 +58,7 @@ func On(f Facts) Judgement {
 //	present, being deleted      yes            joined       –        Unknown
 //	present                     yes            joined       foreign  Unknown
 //	present                     yes            joined       bound, unbound by a live read  Wanted
+//	recreated, cannot be changed into it  yes  joined       ours     as not asked for, and then Wanted
 //	present                     yes            joined       ours/–   Wanted
 //	present, by the cache       no             –            ours     Unknown, unproven
 //	present, by a live read     no             –            ours     Unwanted
@@ -93,6 +94,7 @@ func Decide(f Facts) Verdict {
 		v.Refusals = AddRefusal(v.Refusals, *unknown)
 	}
 	rollOut(f, &r, &v)
+	v.replace(f)
 	v.decideOperations(f)
 	v.Notices = append(v.Notices, notices(f, v)...)
 	slices.SortFunc(v.Refusals, func(a, b Refusal) int { return cmp.Compare(a.Reason, b.Reason) })
@@ -283,12 +285,16 @@ func unwanted(f Facts, cluster, proof string) Target {
 	if owner := foreignOwner(f, cluster); owner != "" {
 		return Target{Decision: Unknown, Because: owner}
 	}
-	target := Target{Decision: Unwanted, Because: proof, amends: asksToPreserve(f, cluster)}
-	if !f.Live {
-		target.Decision, target.Unproven = Unknown, true
-		target.Because = "the cache says that it is not wanted, but no live read has confirmed that yet"
+	return Target{amends: asksToPreserve(f, cluster)}.unwanted(f, proof)
+}
+
+// unwanted is Unwanted for a reason, if that was read live.
+func (t Target) unwanted(f Facts, proof string) Target {
+	if t.Decision, t.Because = Unwanted, proof; !f.Live {
+		t.Decision, t.Unproven = Unknown, true
+		t.Because = "the cache says that it is not wanted, but no live read has confirmed that yet"
 	}
-	return target
+	return t
 }
 
 // asksToPreserve reports whether the source of a Work asks to preserve its object, and the Work

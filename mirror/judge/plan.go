@@ -51,6 +51,8 @@ type Operation struct {
 	Unconfirmed bool
 	// LeavesObject: a deletion must not touch the object, which another owner's Work carries, too.
 	LeavesObject bool
+	// Replaces: a deletion makes way for the Work of an object that was created again.
+	Replaces bool
 }
 
 // IsHeld reports whether this is a deletion that the breaker holds, by the mark on the Work, and IsApproved whether it did.
@@ -91,8 +93,11 @@ func (op Operation) Body(v Verdict) ([]byte, error) {
 	return nil, nil
 }
 
-// BodyLike is Body, also for content From another Work, which is given whole.
+// BodyLike is Body, also for content From another Work, which is given whole, and for what is created once a Work is deleted.
 func (op Operation) BodyLike(v Verdict, like map[string]any) ([]byte, error) {
+	if op.Replaces {
+		return v.Targets[op.Cluster].create(op.Cluster)
+	}
 	if op.From == nil {
 		return op.Body(v)
 	}
@@ -141,7 +146,7 @@ func (v *Verdict) decideOperations(f Facts) {
 	for cluster, t := range v.Targets {
 		w := f.Works[cluster]
 		stallsIn, mayStall := f.stallsIn(cluster)
-		op := Operation{Cluster: cluster, Work: w, From: t.from}
+		op := Operation{Cluster: cluster, Work: w, From: t.from, Replaces: t.Replaces}
 		switch op.Kind, op.Because = t.operationOn(w); {
 		case mayStall && stallsIn == 0:
 			op.Kind, op.Because = Detach, "Karmada does not complete its deletion: the member may not have the object to preserve"

@@ -15,6 +15,7 @@ type Rendering struct {
 	options          render.Options
 	notes            render.Notes
 	digest           render.Digest
+	immutable        render.Immutable
 	// isIn reports whether a Work has the content, whatever it says of suspension and preservation.
 	isIn   func(*state.Work) bool
 	size   int
@@ -84,7 +85,7 @@ func newRendering(t *render.Template, e render.Edit, o render.Options) (*Renderi
 		return nil, err
 	}
 	content := edited.Content()
-	r := &Rendering{Template: t, edit: e, options: o, notes: edited.Notes(), digest: edited.Digest(), size: edited.Size()}
+	r := &Rendering{Template: t, edit: e, options: o, notes: edited.Notes(), digest: edited.Digest(), immutable: edited.Immutable(), size: edited.Size()}
 	r.isIn = func(w *state.Work) bool {
 		return w.Digest == content.Digest(w.State == state.WorkSuspended, w.Preserves())
 	}

@@ -147,6 +147,8 @@ type Target struct {
 	// Unselected: the source exists and does not exclude the cluster, but its selector does not match the cluster's
 	// labels. They may have changed, which no one source tells.
 	Unselected bool
+	// Replaces: it is deleted, proved or not, to be created again.
+	Replaces bool
 	// Waits: the decision is Unknown because it is not the turn of the cluster.
 	Waits bool
 	// Rendering is what a wanted Work, or one that waits, is made from.

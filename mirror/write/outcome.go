@@ -109,7 +109,7 @@ func (o *Outcome) note(op judge.Operation, isUndone bool) {
 		o.Retry = judge.Sooner(o.Retry, lookAgain)
 	}
 	o.Wrote = o.Wrote || op.Kind.WritesContent()
-	if op.Kind == judge.Delete {
+	if op.Kind == judge.Delete && !op.Replaces {
 		o.Deleted = append(o.Deleted, op.Cluster)
 	}
 }

@@ -217,6 +217,9 @@ func (m *Member) update(key objectKey, desired, observed Object) error {
 			return nil
 		}
 	}
+	if observed["immutable"] == true && (desired["immutable"] != true || !equality.Semantic.DeepEqual(desired["data"], observed["data"])) {
+		return fmt.Errorf("%s %q is invalid: data: Forbidden: field is immutable when `immutable` is set", key.Kind, key.object.Name)
+	}
 	return m.write(key, func() (Object, error) { return m.Store.Update(key.object.Resource, desired, "") })
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/karmada-target/karmada-mirror/daemon"
@@ -439,7 +440,7 @@ func (m *machine) judgeDeletion(of target, work string, at time.Time, hasHappene
 	}
 	reasons := slices.DeleteFunc(m.history.possible(of, since, at), func(o outcome) bool { return o.state != model.Absent })
 	if len(reasons) == 0 {
-		return "there was no reason for it"
+		return m.judgeReplacement(of, work, at)
 	}
 	if !hasHappened {
 		return ""
@@ -458,6 +459,33 @@ func (m *machine) judgeDeletion(of target, work string, at time.Time, hasHappene
 		return "its Work did not preserve it"
 	}
 	return ""
+}
+
+// judgeReplacement says what is wrong with the deletion of the Work of an object that is there: the Work must carry an earlier one
+// that cannot become what it is now, when it is the turn of the cluster.
+func (m *machine) judgeReplacement(of target, work string, at time.Time) string {
+	from, why := m.since(m.quietAt, at), "there was no reason for it"
+	for _, was := range m.witness.of(work, from, at) {
+		if was.Content == nil || was.Content.Payload["immutable"] != true || was.Preserved {
+			continue
+		}
+		for _, moment := range m.history {
+			if moment.from.After(at) || !moment.until.IsZero() && moment.until.Before(from) {
+				continue
+			}
+			state, like := moment.Of(of.key, of.cluster)
+			if state != model.Present || like.UID == was.UID || like.Suspended || like.Preserved || equality.Semantic.DeepEqual(like.Content.Payload, was.Content.Payload) {
+				continue
+			}
+			if !m.history.hasWaves(of.key) {
+				return ""
+			}
+			if why = m.judgeOrder(of, sight{at: at, Copy: like, isGiven: true}, from); why == "" {
+				return ""
+			}
+		}
+	}
+	return why
 }
 
 // isAnother reports whether a Work that has ended was made from another object than each of those that existed since the

@@ -32,6 +32,8 @@ type machine struct {
 	witness  *witness
 	audit    *audit
 	history  history
+	// sealed are the ConfigMaps that are immutable.
+	sealed map[model.Key]bool
 	// values are the contents of objects, as numbers.
 	values map[*model.Object]int
 	// going are the namespaces that are being deleted.
@@ -126,7 +128,7 @@ const user = 2 * time.Millisecond
 func newMachine(s *scene, kubeconfig string) (*machine, error) {
 	m := &machine{
 		scene: s, store: apiserver.NewStore(append(apiserver.Builtin(), apiserver.KarmadaResources()...)...), left: map[target]bool{},
-		values: map[*model.Object]int{}, going: map[string]bool{}, before: map[target]*model.Copy{}, touched: map[target]bool{}, quietAt: time.Now(), judgedAt: time.Now(),
+		values: map[*model.Object]int{}, sealed: map[model.Key]bool{}, going: map[string]bool{}, before: map[target]*model.Copy{}, touched: map[target]bool{}, quietAt: time.Now(), judgedAt: time.Now(),
 		kubeconfig: kubeconfig, sections: cmp.Or(s.breaker, breakerOff), departed: map[apiserver.Ref]*process{},
 	}
 	m.karmada = karmada.New(m.store, karmada.Options{})
@@ -312,6 +314,14 @@ func (m *machine) put(k model.Key, value int, annotations, labels map[string]str
 		return nil
 	}
 	o := numbered(k, value)
+	if there := m.store.Get(refOf(k)); there != nil && there["immutable"] == true && m.values[m.history.now().Objects[k]] != value {
+		if err := m.delete(k); err != nil {
+			return err
+		}
+	}
+	if m.sealed[k] {
+		o["immutable"] = true
+	}
 	u := &unstructured.Unstructured{Object: o}
 	u.SetAnnotations(annotations)
 	u.SetLabels(labels)
@@ -365,6 +375,19 @@ func (m *machine) delete(k model.Key) error {
 		delete(w.Objects, k)
 		delete(w.Autoscalers, k)
 	})
+}
+
+// seal makes a ConfigMap immutable from its next creation on, and creates it again.
+func (m *machine) seal(k model.Key, value int) error {
+	now := m.history.now().Objects[k]
+	if now == nil || m.going[k.Namespace] {
+		return nil
+	}
+	m.sealed[k] = true
+	if err := m.delete(k); err != nil {
+		return err
+	}
+	return m.put(k, value, now.Annotations, now.Labels)
 }
 
 // recreate deletes an object and creates it again as it was.

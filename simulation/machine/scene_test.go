@@ -97,7 +97,7 @@ var onAPIServer = &scene{
 	},
 	claims: choices{none: 20, "x": 1},
 	steps: choices{
-		"put": 30, "put back": 10, "differ": 20, "edit": 8, "delete": 6, "recreate": 3, "namespace": 16, "namespace back": 10, "delete namespace": 1,
+		"put": 30, "put back": 10, "differ": 20, "edit": 8, "delete": 6, "recreate": 3, "seal": 3, "namespace": 16, "namespace back": 10, "delete namespace": 1,
 		"cluster": 8, "cluster leaves": 1, "configure": 2, "Work deleted": 2, "Work edited": 3, "shut": 8, "open": 6, "expire": 1, "late": 6, "throttle": 3, "slow reads": 3, "kill": 1, "restart": 1,
 		"override": 14, "override goes": 3, "override and object": 8, "override there and back": 6, "override of a dying leader": 2,
 		"there and back": 10, "namespace there and back": 10, "edit and back": 6, "move and back": 6, "autoscaler unreadable": 6, "default of a dying leader": 6, "default goes first": 6, "default selects": 16,
@@ -116,7 +116,7 @@ var inWaves = &scene{
 	},
 	claims: choices{none: 1},
 	steps: choices{
-		"put": 12, "put back": 8, "edit": 30, "delete": 2, "recreate": 3, "ail": 8, "fail": 8, "halt": 8, "heal": 8, "away": 8, "ready": 8, "rejoin": 6, "cluster leaves": 2,
+		"put": 12, "put back": 8, "edit": 30, "delete": 2, "recreate": 3, "seal": 4, "ail": 8, "fail": 8, "halt": 8, "heal": 8, "away": 8, "ready": 8, "rejoin": 6, "cluster leaves": 2,
 		"Work deleted": 3, "Work edited": 3, "there and back": 10, "shut": 3, "open": 3, "late": 3, "throttle": 2, "slow reads": 2, "kill": 2, "restart": 1,
 	},
 	inWaves: true,

@@ -164,6 +164,15 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		key := s.drawObject(t)
 		return step{fmt.Sprint(key), func(m *machine) error { return m.delete(key) }}
 	},
+	"seal": func(t *rapid.T, s *scene) step { // and from then on, it is deleted and created again for each edit
+		key, value := s.drawObject(t), rapid.IntRange(0, 3).Draw(t, "value")
+		return step{fmt.Sprintf("%v %d", key, value), func(m *machine) error {
+			if key.Kind != "ConfigMap" {
+				return nil
+			}
+			return m.seal(key, value)
+		}}
+	},
 	"recreate": func(t *rapid.T, s *scene) step {
 		key := s.drawObject(t)
 		return step{fmt.Sprint(key), func(m *machine) error { return m.recreate(key) }}

@@ -185,6 +185,11 @@ var stories = map[string]func(*machine) error{
 				return m.put(thePage, 2, map[string]string{selectorKey: "tier=edge", wavesKey: "m1;*", "karmada.target/wave-bake": "30m", "karmada.target/wave-deadline": "1h"}, nil)
 			}, pause(2*time.Second), m.cluster("m3", edge), pause(2*time.Second), m.countOf(2), m.cluster("m1", egde), pause(300*time.Millisecond), m.cluster("m1", edge), pause(time.Minute), m.countOf(2), m.quiet)
 	},
+	"SealedInWaves": func(m *machine) error { // it is replaced in one cluster after another, and a canary that fails holds the others
+		return m.tell(m.page(map[string]string{clustersKey: "m1,m2,m3", wavesKey: "m1;*(1)"}), m.quiet, func() error { return m.seal(thePage, 1) }, m.quiet,
+			m.ails("m1"), func() error { return m.edit(thePage, 2) }, pause(time.Minute), m.keeps("m2", "1"), m.keeps("m3", "1"),
+			m.quiet, m.keeps("m1", "2"), m.keeps("m2", "2"), m.keeps("m3", "2"))
+	},
 	"RecreatedInWaves": func(m *machine) error { // a deletion waits for no wave, and a first Work does
 		return m.tell(m.page(inTwoWaves), m.quiet, m.gone, m.vanished, m.ails("m1"), m.page(inTwoWaves), pause(time.Minute), m.countOf(1), m.quiet)
 	},

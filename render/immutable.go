@@ -1,0 +1,127 @@
+package render
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Immutable stands for the fields of an object that Kubernetes lets no one change.
+type Immutable struct {
+	// fixed are those of its kind; 0 if the object has none, and may then get them. sealed are those that the user of this object
+	// has made immutable; 0 for none.
+	fixed, sealed uint32
+}
+
+// Bars reports whether an object cannot become another one of its name: it has to be deleted, and the other one created.
+func (i Immutable) Bars(other Immutable) bool {
+	return i.fixed != 0 && other.fixed != 0 && i.fixed != other.fixed || i.sealed != 0 && i.sealed != other.sealed
+}
+
+// ImmutableOf returns what no one can change in the object of a manifest. Of an object that runs once, that is its UID:
+// one that was deleted and created again is to run again.
+func ImmutableOf(manifest map[string]any) (i Immutable) {
+	kind := (&unstructured.Unstructured{Object: manifest}).GroupVersionKind().GroupKind()
+	of := fixed[kind]
+	if runsOnce(kind, manifest) {
+		of = at([]string{"metadata", "annotations", templateUIDAnnotation})
+	}
+	if of != nil {
+		i.fixed = hashOf(of(manifest))
+	}
+	isSealed := kind == schema.GroupKind{Kind: "ConfigMap"} || kind == schema.GroupKind{Kind: "Secret"}
+	if isSealed && manifest["immutable"] == true {
+		i.sealed = hashOf([]any{manifest["data"], manifest["binaryData"]})
+	}
+	return i
+}
+
+// hashOf returns 0 for nil only.
+func hashOf(value any) uint32 {
+	if value == nil {
+		return 0
+	}
+	hash := fnv.New32a()
+	_ = json.NewEncoder(hash).Encode(value) // what comes from JSON encodes, and a hash takes everything
+	return max(1, hash.Sum32())
+}
+
+// reader returns what no one can change in an object; nil for nothing.
+type reader func(obj map[string]any) any
+
+// fixed are the readers of Kubernetes' kinds (ValidateUpdate in pkg/apis and pkg/registry of k8s.io/kubernetes, v1.35).
+// CustomResourceDefinitions are missing: all their objects would be deleted with them.
+var fixed = map[schema.GroupKind]reader{
+	{Kind: "PersistentVolume"}:      exceptOf("spec", "accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity", "persistentVolumeReclaimPolicy", "storageClassName", "volumeAttributesClassName"),
+	{Kind: "PersistentVolumeClaim"}: exceptOf("spec", "resources", "volumeAttributesClassName"),
+	{Kind: "Secret"}:                at([]string{"type"}),
+	{Kind: "Service"}:               ofService,
+	{Kind: "Pod"}:                   ofPod,
+
+	{Group: "apps", Kind: "ControllerRevision"}:                      at([]string{"data"}),
+	{Group: "apps", Kind: "DaemonSet"}:                               at([]string{"spec", "selector"}),
+	{Group: "apps", Kind: "Deployment"}:                              at([]string{"spec", "selector"}),
+	{Group: "apps", Kind: "ReplicaSet"}:                              at([]string{"spec", "selector"}),
+	{Group: "apps", Kind: "StatefulSet"}:                             at([]string{"spec", "selector"}, []string{"spec", "serviceName"}, []string{"spec", "podManagementPolicy"}, []string{"spec", "volumeClaimTemplates"}),
+	{Group: "discovery.k8s.io", Kind: "EndpointSlice"}:               at([]string{"addressType"}),
+	{Group: "networking.k8s.io", Kind: "IngressClass"}:               at([]string{"spec", "controller"}),
+	{Group: "node.k8s.io", Kind: "RuntimeClass"}:                     at([]string{"handler"}),
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: at([]string{"roleRef"}),
+	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:        at([]string{"roleRef"}),
+	{Group: "resource.k8s.io", Kind: "ResourceClaim"}:                at([]string{"spec"}),
+	{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}:        at([]string{"spec"}),
+	{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:              at([]string{"value"}, []string{"preemptionPolicy"}),
+	{Group: "storage.k8s.io", Kind: "CSIDriver"}:                     at([]string{"spec", "attachRequired"}, []string{"spec", "volumeLifecycleModes"}),
+	{Group: "storage.k8s.io", Kind: "StorageClass"}:                  at([]string{"provisioner"}, []string{"parameters"}, []string{"reclaimPolicy"}, []string{"volumeBindingMode"}),
+	{Group: "storage.k8s.io", Kind: "VolumeAttributesClass"}:         at([]string{"driverName"}, []string{"parameters"}),
+}
+
+func at(paths ...[]string) reader {
+	return func(obj map[string]any) any {
+		values := make([]any, len(paths))
+		for i, path := range paths {
+			values[i], _, _ = unstructured.NestedFieldNoCopy(obj, path...)
+		}
+		return values
+	}
+}
+
+// exceptOf reads a field without some of its own.
+func exceptOf(field string, except ...string) reader {
+	return func(obj map[string]any) any { return withoutKeys(fieldsOf(obj[field]), except...) }
+}
+
+func withoutKeys(m map[string]any, keys ...string) map[string]any {
+	m = maps.Clone(m)
+	for _, key := range keys {
+		delete(m, key)
+	}
+	return m
+}
+
+// ofService reads whether a Service is headless, its first family if that was chosen, and the class of its load balancer, but
+// nothing of one that only names another host.
+func ofService(obj map[string]any) any {
+	spec := fieldsOf(obj["spec"])
+	if spec["type"] == string(corev1.ServiceTypeExternalName) {
+		return nil
+	}
+	families, _ := spec["ipFamilies"].([]any)
+	return []any{spec["clusterIP"] == corev1.ClusterIPNone, families[:min(1, len(families))], spec["loadBalancerClass"]}
+}
+
+// ofPod reads a Pod without what may change: images, its deadlines, and tolerations.
+func ofPod(obj map[string]any) any {
+	spec := withoutKeys(fieldsOf(obj["spec"]), "activeDeadlineSeconds", "ephemeralContainers", "terminationGracePeriodSeconds", "tolerations")
+	value := []any{withoutKeys(spec, "containers", "initContainers")}
+	for _, field := range []string{"containers", "initContainers"} {
+		for container := range each(spec[field]) {
+			value = append(value, withoutKeys(container, "image"))
+		}
+	}
+	return value
+}

@@ -1,0 +1,35 @@
+package render
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// runOnce are the kinds of objects that run once, and where they say how long they stay after that; nil if they do not, or if
+// that does not reach a member.
+var runOnce = map[schema.GroupKind][]string{
+	{Group: "argoproj.io", Kind: "Workflow"}:                  {"spec", "ttlStrategy"},
+	{Group: "batch", Kind: "Job"}:                             nil,
+	{Group: "batch.volcano.sh", Kind: "Job"}:                  {"spec", "ttlSecondsAfterFinished"},
+	{Group: "jobset.x-k8s.io", Kind: "JobSet"}:                {"spec", "ttlSecondsAfterFinished"},
+	{Group: "kubeflow.org", Kind: "MPIJob"}:                   {"spec", "runPolicy", "ttlSecondsAfterFinished"},
+	{Group: "kubeflow.org", Kind: "PyTorchJob"}:               {"spec", "runPolicy", "ttlSecondsAfterFinished"},
+	{Group: "kubeflow.org", Kind: "TFJob"}:                    {"spec", "runPolicy", "ttlSecondsAfterFinished"},
+	{Group: "ray.io", Kind: "RayJob"}:                         {"spec", "ttlSecondsAfterFinished"},
+	{Group: "sparkoperator.k8s.io", Kind: "SparkApplication"}: {"spec", "timeToLiveSeconds"},
+	{Group: "tekton.dev", Kind: "PipelineRun"}:                nil,
+	{Group: "tekton.dev", Kind: "TaskRun"}:                    nil,
+	{Group: "velero.io", Kind: "Backup"}:                      {"spec", "ttl"},
+	{Group: "velero.io", Kind: "Restore"}:                     nil,
+}
+
+// runsOnce reports whether an object runs once: one that was deleted and created again is to run again.
+func runsOnce(kind schema.GroupKind, obj map[string]any) bool {
+	if kind == (schema.GroupKind{Kind: "Pod"}) {
+		policy, _, _ := unstructured.NestedString(obj, "spec", "restartPolicy")
+		return policy != "" && policy != string(corev1.RestartPolicyAlways)
+	}
+	_, is := runOnce[kind]
+	return is
+}

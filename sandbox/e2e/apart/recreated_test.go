@@ -1,0 +1,100 @@
+package apart
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+)
+
+// TestRecreated deletes objects and creates them again at once: members have another one if what they had cannot become that, or is
+// to run again, and keep it otherwise.
+func TestRecreated(t *testing.T) {
+	install(t, "- {resource: configmaps}\n- {resource: secrets}\n- {resource: services}\n- {group: apps, resource: deployments}\n- {group: apps, resource: statefulsets}\n- {group: batch, resource: jobs}\n")
+	Must(t, karmada.Apply(t.Context(), Env.Config(), []byte(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: karmada-mirror-secrets, labels: {rbac.karmada.target/aggregate-to-karmada-mirror: "true"}}
+rules:
+- {apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}
+`)))
+	StartDaemon(t, DaemonOptions{})
+	const ns = "shop"
+	MakeNamespace(t, ns, nil, nil)
+	folder := filepath.Join("..", "..", "..", "render", "testdata", "field")
+	before, after, job := filepath.Join(folder, "04-recreated-immutable.yaml"), filepath.Join(folder, "04-recreated-immutable.after.yaml"), filepath.Join(folder, "23-hook-job-recreated.yaml")
+	text, err := os.ReadFile(filepath.Join(folder, "14-statefulset-orphan.yaml"))
+	Must(t, err)
+	small, large := filepath.Join(t.TempDir(), "small.yaml"), filepath.Join(t.TempDir(), "large.yaml")
+	WriteFile(t, small, text)
+	WriteFile(t, large, []byte(strings.ReplaceAll(string(text), "1Gi", "2Gi")))
+
+	apps := func(resource string) schema.GroupVersionResource {
+		return schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: resource}
+	}
+	core := func(resource string) schema.GroupVersionResource {
+		return schema.GroupVersionResource{Version: "v1", Resource: resource}
+	}
+	all := map[string]schema.GroupVersionResource{
+		"web": apps("deployments"), "db": apps("statefulsets"), "settings": ConfigMaps, "registry": core("secrets"),
+		"pre-upgrade": {Group: "batch", Version: "v1", Resource: "jobs"},
+	}
+	uids := map[string]types.UID{}
+	// uid waits until a member has another object than before, or the same.
+	uid := func(name string, gvr schema.GroupVersionResource, isOther bool) {
+		t.Helper()
+		Eventually(t, name+" to be another object", func(ctx context.Context) error {
+			u, err := Env.Member(Push).Resource(gvr).Namespace(ns).Get(ctx, name, metav1.GetOptions{})
+			if err == nil && (u.GetUID() == uids[gvr.Resource+name]) == isOther {
+				err = errors.New("it is not as it should be")
+			}
+			if err == nil {
+				uids[gvr.Resource+name] = u.GetUID()
+			}
+			return err
+		})
+	}
+	each := func(isOther bool) {
+		t.Helper()
+		for name, gvr := range all {
+			uid(name, gvr, isOther)
+		}
+		uid("db", core("services"), isOther)
+	}
+	Kubectl(t, "apply", "-f", before, "-f", small, "-f", job)
+	each(true)
+	Kubectl(t, "replace", "--force", "-f", after, "-f", large, "-f", job)
+	each(true)
+	Eventually(t, "all to be applied", func(context.Context) error {
+		if output, err := KarmadaMirror(t, "wait", "-n", ns, "deploy/web", "sts/db", "cm/settings", "secret/registry", "svc/db", "job/pre-upgrade", "--for=applied", "--timeout=5s"); err != nil {
+			return errors.New(output)
+		}
+		return nil
+	})
+	delete(all, "pre-upgrade")
+	Kubectl(t, "replace", "--force", "-f", after, "-f", large)
+	Eventually(t, "the Works to be made from the new objects", func(ctx context.Context) error {
+		u, err := Env.Admin.Resource(apps("deployments")).Namespace(ns).Get(ctx, "web", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		work, err := GetWork(ctx, WorkOf(render.Identity{Group: "apps", Kind: "Deployment", Namespace: ns, Name: "web"}, Push))
+		if err == nil && work.GetAnnotations()[render.SourceUIDAnnotation] != string(u.GetUID()) {
+			err = errors.New("they are not")
+		}
+		return err
+	})
+	Pass(t, 5*time.Second) // and no deletion comes later
+	each(false)
+}
