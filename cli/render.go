@@ -15,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -23,12 +24,14 @@ import (
 
 // renderCommand prints the Works of manifests.
 type renderCommand struct {
-	files, clusters []string
-	// policyFiles have override policies, and clusterFiles the Clusters.
-	policyFiles, clusterFiles []string
+	manifests
+	clusters []string
+	// policyFiles have override policies, clusterFiles the Clusters, and configFiles the configuration.
+	policyFiles, clusterFiles, configFiles []string
 	// namespace is that of manifests without one; empty if none is given.
 	namespace   string
 	printer     printers.ResourcePrinter
+	in          io.Reader
 	out, errOut io.Writer
 }
 
@@ -38,12 +41,17 @@ func newRender() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render -f FILE --clusters NAME[,NAME...]",
 		Short: "Print the Works of manifests, offline",
-		Long: "render prints the Works that the daemon would write for manifests on these clusters, whatever clusters\n" +
-			"the manifests' own annotations choose. It needs no API server: it takes the UIDs from the file.\n\n" +
+		Long: "render prints the Works that the daemon would write for manifests, and nothing else: it decides as the daemon does. It\n" +
+			"needs no API server: it takes the UIDs from the files. Namespaces among the manifests have the defaults for the others,\n" +
+			"and autoscalers, override policies and CustomResourceDefinitions among them count as well.\n\n" +
+			"With --clusters, the Works are those for these clusters, whatever clusters the annotations choose. With --cluster-file\n" +
+			"alone, the annotations choose among the clusters in the files. What differs by cluster – variables, weights, what\n" +
+			"policies select – is taken from there, too; the replicas are divided over the clusters that get the object.\n\n" +
+			"With --config, only the resources in that configuration are mirrored, as it says. Otherwise, those of all manifests are.\n\n" +
 			"If manifests name no namespace, give --namespace, as for kubectl apply. Kubernetes' own cluster-scoped kinds do not\n" +
 			"get it. render cannot look up the scope of kinds that it does not know: with --namespace, they count as namespaced.\n\n" +
-			"What differs by cluster – variables, weights, override policies – it takes from --cluster-file and --policies; the\n" +
-			"replicas are divided over the clusters that you name.",
+			"What is not mirrored is said on standard error. If the daemon would refuse an object, render prints the Works of the\n" +
+			"others, and fails.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if r.printer, err = print.ToPrinter(); err != nil {
@@ -52,18 +60,18 @@ func newRender() *cobra.Command {
 			if form := *print.OutputFormat; slices.Contains(print.JSONYamlPrintFlags.AllowedFormats(), form) {
 				r.printer = &plainPrinter{isYAML: form == "yaml"}
 			}
-			r.out, r.errOut = plain{cmd.OutOrStdout()}, plain{cmd.ErrOrStderr()}
+			r.in, r.out, r.errOut = cmd.InOrStdin(), plain{cmd.OutOrStdout()}, plain{cmd.ErrOrStderr()}
 			return r.run()
 		},
 	}
-	cmd.Flags().StringSliceVarP(&r.files, "filename", "f", nil, "files, folders or URLs with manifests; - for standard input")
+	r.register(cmd)
 	cmd.Flags().StringSliceVar(&r.clusters, "clusters", nil, "the names of the clusters")
-	cmd.Flags().StringSliceVar(&r.policyFiles, "policies", nil, "files or folders with OverridePolicies and ClusterOverridePolicies to apply")
+	cmd.Flags().StringSliceVar(&r.policyFiles, "policies", nil, "files or folders with more OverridePolicies and ClusterOverridePolicies")
 	cmd.Flags().StringSliceVar(&r.clusterFiles, "cluster-file", nil, "files or folders with the Clusters, as in kubectl get clusters -o yaml")
+	cmd.Flags().StringSliceVar(&r.configFiles, "config", nil, "files with the daemon's configuration, as for validate")
 	cmd.Flags().StringVarP(&r.namespace, "namespace", "n", "", "the namespace of manifests that name none")
 	print.AddFlags(cmd)
-	// The flags exist: they were defined in the lines above.
-	_ = cmd.MarkFlagRequired("filename")
+	cmd.MarkFlagsOneRequired("filename", "kustomize")
 	cmd.MarkFlagsOneRequired("clusters", "cluster-file")
 	return cmd
 }
@@ -73,22 +81,88 @@ func (r *renderCommand) run() error {
 	if err != nil {
 		return err
 	}
+	var configuration *config.Configuration
+	if len(r.configFiles) > 0 {
+		parts, err := readParts(r.configFiles, r.in)
+		if err == nil {
+			configuration, err = parts.Parse()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	manifests, errs := r.readManifests()
 	policies, err := r.readPolicies()
 	if err != nil {
 		return err
 	}
-	return visitFiles(r.files, func(u *unstructured.Unstructured) error {
-		if err := r.place(u); err != nil {
-			return err
+	files := gather.NewFiles(configuration, clusters, append(slices.Clone(manifests), policies...))
+	if len(r.clusters) > 0 {
+		for _, u := range manifests {
+			chooseClusters(files, u, clusters)
 		}
-		return r.render(u, clusters, policies)
+	}
+	for _, u := range manifests {
+		if err := r.render(files, u); err != nil {
+			errs = append(errs, fmt.Errorf("cannot render %s: %w", gather.IdentityOf(u), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// chooseClusters replaces the choice of clusters of an object that asks to be mirrored, or would if it were annotated.
+func chooseClusters(files *gather.Files, u *unstructured.Unstructured, clusters []*state.Cluster) {
+	if !files.Asks(u) && files.AsksByDefault(u.GetNamespace()) {
+		return // it is not covered by the default
+	}
+	names := make([]string, 0, len(clusters))
+	for _, c := range clusters {
+		names = append(names, c.Name)
+	}
+	annotations := u.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[render.ClustersAnnotation] = strings.Join(names, ",")
+	delete(annotations, render.ClusterSelectorAnnotation)
+	u.SetAnnotations(annotations)
+}
+
+// readManifests returns the manifests, and why others cannot be rendered. Of two of the same object, it returns the last.
+func (r *renderCommand) readManifests() (all []*unstructured.Unstructured, errs []error) {
+	at := map[render.Identity]int{}
+	err := visitFiles(r.FilenameOptions, func(u *unstructured.Unstructured) error {
+		if u.GroupVersionKind().Group == "kustomize.config.k8s.io" {
+			r.tell("not mirrored: a kustomization: give its folder with -k to build it")
+			return nil
+		}
+		if err := r.place(u); err != nil {
+			errs = append(errs, err)
+			return nil
+		}
+		id := gather.IdentityOf(u)
+		if i, isTwice := at[id]; isTwice {
+			r.tell("warning: %s: there is another manifest of it before: the last one counts", id)
+			all[i] = u
+			return nil
+		}
+		at[id] = len(all)
+		all = append(all, u)
+		return nil
 	})
+	if err != nil {
+		errs = append(errs, err)
+	}
+	return all, errs
+}
+
+func (r *renderCommand) tell(format string, args ...any) {
+	fmt.Fprintln(r.errOut, oneLine(fmt.Sprintf(format, args...)))
 }
 
 // visitFiles calls visit for each object in files, folders and URLs.
-func visitFiles(files []string, visit func(*unstructured.Unstructured) error) error {
-	return resource.NewLocalBuilder().Unstructured().
-		FilenameParam(false, &resource.FilenameOptions{Filenames: files}).Flatten().Do().
+func visitFiles(files resource.FilenameOptions, visit func(*unstructured.Unstructured) error) error {
+	return resource.NewLocalBuilder().Unstructured().ContinueOnError().FilenameParam(false, &files).Flatten().Do().
 		Visit(func(info *resource.Info, err error) error {
 			if err != nil {
 				return err
@@ -102,7 +176,7 @@ func visitFiles(files []string, visit func(*unstructured.Unstructured) error) er
 func (r *renderCommand) readClusters() ([]*state.Cluster, error) {
 	known := map[string]*state.Cluster{}
 	if len(r.clusterFiles) > 0 {
-		err := visitFiles(r.clusterFiles, func(u *unstructured.Unstructured) error {
+		err := visitFiles(resource.FilenameOptions{Filenames: r.clusterFiles}, func(u *unstructured.Unstructured) error {
 			if u.GetKind() != "Cluster" {
 				return misuse("%s %q is not a Cluster", u.GetKind(), u.GetName())
 			}
@@ -114,7 +188,7 @@ func (r *renderCommand) readClusters() ([]*state.Cluster, error) {
 		}
 	}
 	if len(r.clusters) == 0 {
-		return slices.SortedFunc(maps.Values(known), func(a, b *state.Cluster) int { return strings.Compare(a.Name, b.Name) }), nil
+		return slices.Collect(maps.Values(known)), nil
 	}
 	terms, err := render.ParseTerms(strings.Join(r.clusters, ","))
 	if err != nil || terms.IsOpen() {
@@ -132,19 +206,18 @@ func (r *renderCommand) readClusters() ([]*state.Cluster, error) {
 	return clusters, nil
 }
 
-func (r *renderCommand) readPolicies() (policies []*state.Policy, err error) {
+func (r *renderCommand) readPolicies() (policies []*unstructured.Unstructured, err error) {
 	if len(r.policyFiles) == 0 {
 		return nil, nil
 	}
-	err = visitFiles(r.policyFiles, func(u *unstructured.Unstructured) error {
-		if u.GetKind() == "OverridePolicy" && u.GetNamespace() == "" && r.namespace != "" {
+	err = visitFiles(resource.FilenameOptions{Filenames: r.policyFiles}, func(u *unstructured.Unstructured) error {
+		if u.GetKind() == state.PolicyKind.Kind && u.GetNamespace() == "" && r.namespace != "" {
 			u.SetNamespace(r.namespace)
 		}
-		p := state.NewPolicy(u)
-		if p.Fault != "" {
+		if p := state.NewPolicy(u.DeepCopy()); p.Fault != "" {
 			return errors.New(p.Fault)
 		}
-		policies = append(policies, p)
+		policies = append(policies, u)
 		return nil
 	})
 	return policies, err
@@ -160,6 +233,7 @@ var clusterScoped = map[string][]string{
 	"flowcontrol.apiserver.k8s.io": {"FlowSchema", "PriorityLevelConfiguration"},
 	"gateway.networking.k8s.io":    {"GatewayClass"},
 	"networking.k8s.io":            {"IPAddress", "IngressClass", "ServiceCIDR"},
+	"policy.karmada.io":            {"ClusterOverridePolicy", "ClusterPropagationPolicy"},
 	"node.k8s.io":                  {"RuntimeClass"},
 	"rbac.authorization.k8s.io":    {"ClusterRole", "ClusterRoleBinding"},
 	"resource.k8s.io":              {"DeviceClass", "DeviceTaintRule", "ResourceSlice"},
@@ -184,40 +258,48 @@ func (r *renderCommand) place(u *unstructured.Unstructured) error {
 	return nil
 }
 
-// render prints the Works of an object.
-func (r *renderCommand) render(u *unstructured.Unstructured, clusters []*state.Cluster, policies []*state.Policy) error {
-	annotations := u.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
+// render prints the Works of a manifest.
+func (r *renderCommand) render(files *gather.Files, u *unstructured.Unstructured) error {
+	f := files.Facts(gather.IdentityOf(u))
+	v := judge.Decide(f)
+	switch {
+	case f.Unknown != "":
+		r.tell("not mirrored: %s: %s", f.ID, f.Unknown)
+		return nil
+	case !f.Source.Asks && f.Source.Refusal == nil:
+		r.tell("not mirrored: %s: neither it nor its Namespace asks for it, or it is a record of the control plane", f.ID)
+		return nil
 	}
-	names := make([]string, 0, len(clusters))
-	for _, c := range clusters {
-		names = append(names, c.Name)
-	}
-	annotations[render.ClustersAnnotation] = strings.Join(names, ",")
-	delete(annotations, render.ClusterSelectorAnnotation)
-	u.SetAnnotations(annotations)
-	v := judge.Decide(gather.Offline(judge.NewSource(u, render.Wishes{}), clusters, policies))
+	var errs []error
 	for _, refusal := range v.Refusals {
-		if refusal.Reason != judge.UnknownCluster { // of those that the object suspends
-			return fmt.Errorf("cannot render %s: %s: %s", v.ID, refusal.Reason, refusal.Message)
+		if refusal.Reason == judge.UnknownCluster {
+			r.tell("warning: %s: %s: %s", f.ID, refusal.Reason, refusal.Message)
+			continue
 		}
+		errs = append(errs, fmt.Errorf("%s: %s", refusal.Reason, refusal.Message))
 	}
 	for _, notice := range v.Notices {
-		fmt.Fprintln(r.errOut, "warning: "+oneLine(fmt.Sprintf("%s: %s: %s", v.ID, notice.Reason, notice.Message)))
+		r.tell("warning: %s: %s: %s", f.ID, notice.Reason, notice.Message)
 	}
 	for _, op := range v.Plan() {
-		body, err := op.Body(v)
-		work := &unstructured.Unstructured{}
-		if err == nil {
-			err = work.UnmarshalJSON(body)
-		}
-		if err != nil {
-			return fmt.Errorf("cannot render the Work of %s: %w", v.ID, err)
-		}
-		if err := r.printer.PrintObj(work, r.out); err != nil {
-			return err
-		}
+		errs = append(errs, r.print(files, op, v))
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// print prints the Work that an operation creates.
+func (r *renderCommand) print(files *gather.Files, op judge.Operation, v judge.Verdict) error {
+	body, err := op.Body(v)
+	if err != nil {
+		return err
+	}
+	if len(body) > judge.EtcdLimit {
+		return fmt.Errorf("%s: the Work for cluster %q takes %d bytes: %s", judge.TooLarge, op.Cluster, len(body), judge.TooLarge.Hint())
+	}
+	work := &unstructured.Unstructured{}
+	if err := work.UnmarshalJSON(body); err != nil {
+		return err
+	}
+	files.Add(state.NewWork(work))
+	return r.printer.PrintObj(work, r.out)
 }

@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,8 +13,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // TestRenderNamespace renders manifests without a namespace: each Work must be the one that the
@@ -19,7 +26,7 @@ func TestRenderNamespace(t *testing.T) {
 	const (
 		configMap = "{apiVersion: v1, kind: ConfigMap, metadata: {name: page}}"
 		placed    = "{apiVersion: v1, kind: ConfigMap, metadata: {name: page, namespace: shop}}"
-		role      = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: page}}"
+		class     = "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: page}}"
 		widget    = "{apiVersion: example.io/v1, kind: Widget, metadata: {name: page}}"
 	)
 	cases := map[string]struct {
@@ -28,15 +35,15 @@ func TestRenderNamespace(t *testing.T) {
 		source           string // in the Work; empty if nothing is rendered
 		says             string
 	}{
-		"Given":            {"the manifest has none", configMap, []string{"-n", "shop"}, "ConfigMap/shop/page", ""},
-		"Own":              {"it has its own", placed, []string{"-n", "other"}, "ConfigMap/shop/page", ""},
-		"OwnAlone":         {"none is needed", placed, nil, "ConfigMap/shop/page", ""},
-		"Missing":          {"ConfigMaps have one", configMap, nil, "", `cannot render ConfigMap "page": it has no namespace: give --namespace`},
-		"Empty":            {"a variable was empty", configMap, []string{"--namespace="}, "", "give --namespace"},
-		"ClusterScoped":    {"ClusterRoles have none", role, []string{"-n", "shop"}, "ClusterRole.rbac.authorization.k8s.io/page", ""},
-		"ClusterRoleAlone": {"and need none", role, nil, "ClusterRole.rbac.authorization.k8s.io/page", ""},
-		"Unknown":          {"a custom resource may be either", widget, nil, "Widget.example.io/page", `warning: Widget.example.io "page" has no namespace`},
-		"UnknownGiven":     {"the user knows", widget, []string{"-n", "shop"}, "Widget.example.io/shop/page", ""},
+		"Given":         {"the manifest has none", configMap, []string{"-n", "shop"}, "ConfigMap/shop/page", ""},
+		"Own":           {"it has its own", placed, []string{"-n", "other"}, "ConfigMap/shop/page", ""},
+		"OwnAlone":      {"none is needed", placed, nil, "ConfigMap/shop/page", ""},
+		"Missing":       {"ConfigMaps have one", configMap, nil, "", `cannot render ConfigMap "page": it has no namespace: give --namespace`},
+		"Empty":         {"a variable was empty", configMap, []string{"--namespace="}, "", "give --namespace"},
+		"ClusterScoped": {"PriorityClasses have none", class, []string{"-n", "shop"}, "PriorityClass.scheduling.k8s.io/page", ""},
+		"ClassAlone":    {"and need none", class, nil, "PriorityClass.scheduling.k8s.io/page", ""},
+		"Unknown":       {"a custom resource may be either", widget, nil, "Widget.example.io/page", `warning: Widget.example.io "page" has no namespace`},
+		"UnknownGiven":  {"the user knows", widget, []string{"-n", "shop"}, "Widget.example.io/shop/page", ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -88,5 +95,142 @@ func TestClusterScoped(t *testing.T) {
 				t.Errorf("there is no %s", gk)
 			}
 		}
+	}
+}
+
+// rendered renders manifests, and returns the Works by source and cluster, their manifests, and what is said.
+func rendered(t *testing.T, arguments ...string) (works, manifests map[string]*unstructured.Unstructured, says string) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	root := New()
+	root.SetArgs(append([]string{"render", "-o", "json"}, arguments...))
+	root.SetOut(&out)
+	root.SetErr(&errOut)
+	err := root.Execute()
+	works, manifests = map[string]*unstructured.Unstructured{}, map[string]*unstructured.Unstructured{}
+	decoder := json.NewDecoder(&out)
+	for decoder.More() {
+		work := &unstructured.Unstructured{}
+		if err := decoder.Decode(&work.Object); err != nil {
+			t.Fatal(err)
+		}
+		cluster, _ := render.ClusterOf(work.GetNamespace())
+		manifest, err := render.ManifestOf(work.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := work.GetAnnotations()[render.SourceAnnotation] + " " + cluster
+		works[of], manifests[of] = work, &unstructured.Unstructured{Object: manifest}
+	}
+	return works, manifests, told(errOut.String(), err)
+}
+
+// field returns an input that was made from a public bug report.
+func field(name string) string {
+	return filepath.Join("..", "render", "testdata", "field", name+".yaml")
+}
+
+// TestRenderFolder renders what stands in one folder: what the daemon would write, and nothing else.
+func TestRenderFolder(t *testing.T) {
+	works, manifests, says := rendered(t, "-f", field("51-render-whole-folder"), "--clusters", "member1,member2")
+	if len(works) != 2 {
+		t.Errorf("%d Works", len(works))
+	}
+	for cluster, isSuspended := range map[string]bool{"member1": false, "member2": true} {
+		of := "Deployment.apps/shop/web " + cluster
+		if works[of] == nil {
+			t.Fatalf("no %s:\n%s", of, says)
+		}
+		n, _, _ := unstructured.NestedFieldNoCopy(manifests[of].Object, "spec", "replicas")
+		variable, _, _ := unstructured.NestedString(manifests[of].Object, "spec", "template", "metadata", "annotations", "example.com/cluster")
+		suspended, _, _ := unstructured.NestedBool(works[of].Object, "spec", "suspendDispatching")
+		if fmt.Sprint(n) != "2" || variable != cluster || suspended != isSuspended || manifests[of].GetLabels()["tier"] != "front" {
+			t.Errorf("%s: %v replicas, variable %q, suspended %v, labels %v", cluster, n, variable, suspended, manifests[of].GetLabels())
+		}
+	}
+	for _, of := range []string{"Namespace/shop", "OverridePolicy.policy.karmada.io/shop/web", "Lease.coordination.k8s.io/shop/operator"} {
+		if !strings.Contains(says, "not mirrored: "+of+": ") {
+			t.Errorf("%s is not said to stay:\n%s", of, says)
+		}
+	}
+	regions := filepath.Join(t.TempDir(), "clusters.yaml")
+	if err := os.WriteFile(regions, []byte("{apiVersion: cluster.karmada.io/v1alpha1, kind: Cluster, metadata: {name: member1}, spec: {region: europe}}\n---\n{apiVersion: cluster.karmada.io/v1alpha1, kind: Cluster, metadata: {name: member3}, spec: {region: asia}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if works, _, says := rendered(t, "-f", "../examples/differences", "--cluster-file", regions); len(works) != 8 || !strings.Contains(says, "a kustomization") {
+		t.Errorf("%d Works of examples/differences:\n%s", len(works), says)
+	}
+	if works, _, says := rendered(t, "-k", "../examples/differences", "--cluster-file", regions); len(works) != 8 || strings.Contains(says, "a kustomization") {
+		t.Errorf("%d Works of -k examples/differences:\n%s", len(works), says)
+	}
+}
+
+// TestRenderCases renders what is not mirrored, what is refused beside what is not, and what a configuration says.
+func TestRenderCases(t *testing.T) {
+	const (
+		good      = "{apiVersion: v1, kind: ConfigMap, metadata: {name: good, namespace: shop, labels: {a/b: c}}}\n---\n"
+		widget    = "{apiVersion: example.io/v1, kind: Gateway, metadata: {name: wide, namespace: shop}, spec: {replicas: 4}}\n---\n"
+		namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {team: a}, annotations: {karmada.target/clusters: m1}}}\n---\n"
+		clusters  = "{apiVersion: cluster.karmada.io/v1alpha1, kind: Cluster, metadata: {name: m1}}\n---\n{apiVersion: cluster.karmada.io/v1alpha1, kind: Cluster, metadata: {name: m2}}\n"
+		head      = configHead + "resources: [{resource: configmaps, namespaces: [sh*]}, {group: example.io, resource: gateways}]\n"
+	)
+	cases := map[string]struct {
+		reason, manifests, configuration string
+		arguments                        []string
+		works                            []string
+		says                             string // empty for nothing
+		fails                            bool
+	}{
+		"Bad":          {"one bad object hides no good one", good + "{apiVersion: v1, kind: ConfigMap, metadata: {name: Bad_, namespace: shop}}", "", nil, []string{"ConfigMap/shop/good m1"}, "cannot render ConfigMap/shop/Bad_: RenderFailed", true},
+		"Undecodable":  {"nor does one without a kind", "{apiVersion: v1, metadata: {name: a}}\n---\n" + good, "", nil, []string{"ConfigMap/shop/good m1"}, "'Kind' is missing", true},
+		"System":       {"every cluster has its own", good + "{apiVersion: v1, kind: ConfigMap, metadata: {name: kube-root-ca.crt, namespace: shop}}", "", nil, []string{"ConfigMap/shop/good m1"}, "ForbiddenResource", true},
+		"Record":       {"no default covers it", namespace + good + "{apiVersion: v1, kind: ConfigMap, metadata: {name: lock, namespace: shop, annotations: {control-plane.alpha.kubernetes.io/leader: x}}}", "", nil, []string{"ConfigMap/shop/good m1"}, "not mirrored: ConfigMap/shop/lock: neither", false},
+		"OptsOut":      {"it opts out of the default", namespace + "{apiVersion: v1, kind: ConfigMap, metadata: {name: out, namespace: shop, annotations: {karmada.target/clusters: ''}}}", "", nil, nil, "not mirrored: ConfigMap/shop/out", false},
+		"Reserved":     {"its namespace is the system's", strings.ReplaceAll(good, "shop", "kube-x"), "", nil, nil, "ReservedNamespace", true},
+		"Allowed":      {"unless the configuration allows it", strings.ReplaceAll(good, "shop", "kube-x"), configHead + "resources: [{resource: configmaps}]\nallowNamespaces: [kube-x]\n", nil, []string{"ConfigMap/kube-x/good m1"}, "", false},
+		"Twice":        {"the last one counts", good + good, "", nil, []string{"ConfigMap/shop/good m1"}, "there is another manifest of it", false},
+		"OneName":      {"their Works would have one name", good + "{apiVersion: example.io/v1, kind: ConfigMap, metadata: {name: good, namespace: shop}}", "", nil, []string{"ConfigMap.example.io/shop/good m1", "ConfigMap/shop/good m1"}, "", false},
+		"TooLarge":     {"no API server takes it", good + "{apiVersion: v1, kind: ConfigMap, metadata: {name: large, namespace: shop}, data: {a: " + strings.Repeat("x", 1600<<10) + "}}", "", nil, []string{"ConfigMap/shop/good m1"}, "cannot render ConfigMap/shop/large: TooLarge", true},
+		"Unconfigured": {"its resource is not mirrored", good + widget + strings.ReplaceAll(good, "shop", "other"), head, nil, []string{"ConfigMap/shop/good m1", "Gateway.example.io/shop/wide m1"}, `does not include namespace "other"`, false},
+		"Unauthorized": {"no rule allows it", namespace + good, head + "authorization: [{namespaceSelector: {matchLabels: {team: b}}, clusters: ['*']}]\n", nil, nil, "NotAuthorized", true},
+		"Chooses":      {"the annotations choose among the clusters", namespace + good, "", []string{"--cluster-file", "CLUSTERS"}, []string{"ConfigMap/shop/good m1"}, "", false},
+		"ChoosesNone":  {"none is chosen", good, "", []string{"--cluster-file", "CLUSTERS"}, nil, "not mirrored: ConfigMap/shop/good: neither", false},
+		"Scaled": {"an autoscaler beside it sets its replicas", good + "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {replicas: 2}}\n---\n{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web, namespace: shop}, spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}", "", nil,
+			[]string{"ConfigMap/shop/good m1", "Deployment.apps/shop/web m1", "HorizontalPodAutoscaler.autoscaling/shop/web m1"}, "", false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			write := func(name, text string) string {
+				path := filepath.Join(folder, name)
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return path
+			}
+			arguments := append([]string{"-f", write("manifests.yaml", c.manifests)}, c.arguments...)
+			if arguments[len(arguments)-1] == "CLUSTERS" {
+				arguments[len(arguments)-1] = write("clusters.yaml", clusters)
+			} else {
+				arguments = append(arguments, "--clusters", "m1")
+			}
+			if c.configuration != "" {
+				arguments = append(arguments, "--config", write("config.yaml", c.configuration))
+			}
+			works, manifests, says := rendered(t, arguments...)
+			if got := slices.Sorted(maps.Keys(works)); !slices.Equal(got, c.works) {
+				t.Errorf("%s: the Works are %v:\n%s", c.reason, got, says)
+			}
+			of := strings.ReplaceAll(says, "not mirrored: Namespace/shop", "")
+			if c.says == "" && strings.Contains(of, "not mirrored: ") || !strings.Contains(of, c.says) || strings.Contains(of, "karmada-mirror: ") != c.fails {
+				t.Errorf("%s: it says:\n%s", c.reason, says)
+			}
+			if w := manifests["Deployment.apps/shop/web m1"]; name == "Scaled" && w.GetLabels()["resourcetemplate.karmada.io/retain-replicas"] != "true" {
+				t.Errorf("%s: %v", c.reason, w.Object)
+			}
+			if a, b := works["ConfigMap/shop/good m1"], works["ConfigMap.example.io/shop/good m1"]; name == "OneName" && a.GetName() == b.GetName() {
+				t.Errorf("both have the name %s", a.GetName())
+			}
+		})
 	}
 }

@@ -27,8 +27,8 @@ func TestMisuse(t *testing.T) {
 		"flag without a value":       {"it is the last word", "wait cm/page --for", "flag needs an argument"},
 
 		"purge without flags":    {"it must know what to delete", "purge", `required flag(s) "resource" not set`},
-		"render without flags":   {"it must know what to render", "render", `required flag(s) "filename" not set`},
-		"render without one":     {"both are needed", "render --clusters m1", `required flag(s) "filename" not set`},
+		"render without flags":   {"it must know what to render", "render", `[clusters cluster-file] is required`},
+		"render without one":     {"both are needed", "render --clusters m1", `[filename kustomize] is required`},
 		"validate without flags": {"it must know what to read", "validate", `required flag(s) "filename" not set`},
 		"validate an argument":   {"a file needs -f", "validate config.yaml", "config.yaml"},
 		"version of something":   {"it takes no argument", "version 1", `unknown command "1"`},

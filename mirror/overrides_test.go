@@ -68,12 +68,8 @@ const honor = `{"apiVersion": "mirror.karmada.target/v1alpha1", "kind": "MirrorC
 // overridden is the Work of a source as policies have made it.
 func overridden(t *testing.T, source *unstructured.Unstructured, policies ...*unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
-	var read []*state.Policy
-	for _, p := range policies {
-		read = append(read, state.NewPolicy(p))
-	}
-	f := gather.Offline(judge.NewSource(source.DeepCopy(), render.Wishes{}), []*state.Cluster{state.NewCluster(sample.Cluster("m1", ""))}, read)
-	j := judge.On(f)
+	files := gather.NewFiles(nil, []*state.Cluster{state.NewCluster(sample.Cluster("m1", ""))}, append(policies, source))
+	j := judge.On(files.Facts(gather.IdentityOf(source)))
 	body, err := j.Plan[0].Body(j.Verdict)
 	if err != nil {
 		t.Fatal(err)

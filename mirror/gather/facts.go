@@ -277,20 +277,6 @@ func clusterFactsOf(cluster *state.Cluster) judge.ClusterFacts {
 	return f
 }
 
-// Offline returns the facts about a source that is to be mirrored to clusters which have joined
-// and have no Works of it yet, with the override policies that there are, without an API server.
-func Offline(s *judge.Source, clusters []*state.Cluster, policies []*state.Policy) judge.Facts {
-	reserve(s, nil)
-	f := judge.Facts{ID: s.ID, Source: s, Live: true, Policies: policies, PoliciesLive: true, AllAtOnce: true, Clusters: map[string]judge.ClusterFacts{}}
-	for _, c := range clusters {
-		f.Clusters[c.Name] = clusterFactsOf(c)
-	}
-	if isDivided(s) {
-		f.Scale = scaleOf(s, "", (*render.Manifest).Scale)
-	}
-	return f
-}
-
 // Seen is everything in the caches that the deletions of a source's Works rest on.
 type Seen struct {
 	configuration, source, namespace any

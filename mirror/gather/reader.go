@@ -110,7 +110,7 @@ func (r *Reader) Facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 // facts reads a source, its Namespace, and what matters to it from a store that reads with s.
 func (r *Reader) facts(s *reading, obj *unstructured.Unstructured, from store) (f judge.Facts, namespace *state.Namespace, err error) {
 	f = judge.Facts{ID: s.ref.Identity(), Live: true}
-	f.Unknown, f.Hint = r.excluded(s.ref)
+	f.Unknown, f.Hint = excluded(r.configuration, s.ref.Mapping.Resource.GroupResource(), s.ref.Namespace)
 	if namespace, err = r.namespace(s.ctx, s.ref.Namespace); err != nil {
 		return f, nil, err
 	}
@@ -141,28 +141,6 @@ func (r *Reader) facts(s *reading, obj *unstructured.Unstructured, from store) (
 		return f, nil, err
 	}
 	return f, namespace, nil
-}
-
-// excluded returns why a source is not watched, and what to do about it; empty if it is watched.
-func (r *Reader) excluded(ref SourceRef) (why, hint string) {
-	gr := ref.Mapping.Resource.GroupResource()
-	if why, forbidden := config.Forbidden(gr); forbidden {
-		hint := "remove the annotations, if it has any: no configuration can allow it"
-		if gr == state.NamespacesResource.GroupResource() {
-			hint = "its annotations are the default for the objects in it: explain one of these"
-		}
-		return fmt.Sprintf("%s are never mirrored: %s", gr, why), hint
-	}
-	if r.configuration == nil {
-		return "", ""
-	}
-	switch resource, ok := r.configuration.Resource(gr); {
-	case !ok:
-		return fmt.Sprintf("%s is not among the resources of the configuration", gr), "add it to the resources in the ConfigMap; anything already mirrored stays"
-	case !resource.SelectsNamespace(ref.Namespace):
-		return fmt.Sprintf("the configuration does not include namespace %q for %q", ref.Namespace, gr), fmt.Sprintf("add the namespace to the namespaces of %s in the ConfigMap; anything already mirrored stays", gr)
-	}
-	return "", ""
 }
 
 // useVersionInForce reads a source again if it was read in another version than the daemon watches. What is assumed stays as

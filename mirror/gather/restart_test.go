@@ -91,7 +91,7 @@ func newRestarted(t testing.TB, differs bool) restarted {
 		r.policies = []*state.Policy{state.NewPolicy(parsed(t, mirrorImages))}
 	}
 	r.source = encoded(t, source)
-	v := judge.Decide(Offline(judge.NewSource(source, render.Wishes{}), r.clusters, r.policies))
+	v := judge.Decide(r.facts(judge.NewSource(source, render.Wishes{})))
 	for _, op := range v.Plan() {
 		body, err := op.Body(v)
 		if err != nil {
@@ -103,6 +103,14 @@ func newRestarted(t testing.TB, differs bool) restarted {
 		t.Fatal(v.Refusals)
 	}
 	return r
+}
+
+func (r restarted) facts(s *judge.Source) judge.Facts {
+	f := judge.Facts{ID: s.ID, Source: s, Live: true, Policies: r.policies, PoliciesLive: true, Clusters: map[string]judge.ClusterFacts{}}
+	for _, c := range r.clusters {
+		f.Clusters[c.Name] = clusterFactsOf(c)
+	}
+	return f
 }
 
 func encoded(t testing.TB, u *unstructured.Unstructured) []byte {
@@ -118,7 +126,7 @@ func encoded(t testing.TB, u *unstructured.Unstructured) []byte {
 // nothing to write.
 func (r restarted) restart(t testing.TB) {
 	source := judge.SourceOf(state.NewObject(decoded(t, r.source)), render.Wishes{})
-	f := Offline(source, r.clusters, r.policies)
+	f := r.facts(source)
 	f.Works = map[string]*state.Work{}
 	for _, raw := range r.works {
 		w := state.NewWork(decoded(t, raw))

@@ -435,7 +435,7 @@ func TestNotices(t *testing.T) {
 	older := maps.Clone(clusters)
 	older["m1"], older["m2"] = ClusterFacts{State: ClusterJoined, Kinds: "\nConfigMap v1alpha1 v1\n"}, ClusterFacts{State: ClusterJoined, Kinds: "\nConfigMap v1alpha1 v1beta1\n"}
 	u := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1,m2"})
-	u.Object["data"] = map[string]any{"title": strings.Repeat("x", etcdLimit-workRoom)}
+	u.Object["data"] = map[string]any{"title": strings.Repeat("x", EtcdLimit-workRoom)}
 	large := NewSource(u, render.Wishes{})
 	needing := func(d Dependency) Facts {
 		d.ID = render.Identity{Kind: "Secret", Namespace: sample.Page.Namespace, Name: "pull"}

@@ -25,7 +25,7 @@ func notices(f Facts, v Verdict) []Refusal {
 		if lacks := v.Targets[cluster].notServed(f.Clusters[cluster].Kinds); lacks != "" {
 			all = AddRefusal(all, Refusal{Reason: KindNotServed, Message: fmt.Sprintf("cluster %q does not serve %s: Karmada retries until it does", cluster, lacks)})
 		}
-		if f.Works[cluster] != nil && v.Targets[cluster].Size() > etcdLimit-workRoom {
+		if f.Works[cluster] != nil && v.Targets[cluster].Size() > EtcdLimit-workRoom {
 			all = AddRefusal(all, Refusal{Reason: TooLarge, Message: "its Works take nearly all of the 1.5 MiB that etcd accepts by default: Karmada does not apply a Work that has no room for its status; make the object smaller"})
 		}
 	}
@@ -95,8 +95,8 @@ func (d Dependency) message(wishes render.Wishes) string {
 }
 
 const (
-	// etcdLimit is what etcd accepts by default (--max-request-bytes).
-	etcdLimit = 1536 << 10
+	// EtcdLimit is what etcd accepts by default (--max-request-bytes).
+	EtcdLimit = 1536 << 10
 	// workRoom is plenty for everything in a Work besides its manifest, unless the object's
 	// status is large.
 	workRoom = 4 << 10
