@@ -1,6 +1,8 @@
 package mirror
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
@@ -142,6 +144,9 @@ func (c *Controller) objectChanged(before, after *state.Object) {
 		}
 		c.enqueueObject(o)
 		c.enqueueNeeding(o.ID)
+		for id := range c.caches.NeededByWorksOf(o.ID) { // they may be needed by its Works alone now
+			c.enqueue(id)
+		}
 	}
 }
 
@@ -194,6 +199,11 @@ func (c *Controller) workChanged(before, after *state.Work) {
 		}
 		if scaled, ok := w.Scales(); ok {
 			c.enqueue(scaled)
+		}
+	}
+	if before == nil || after == nil || !slices.Equal(before.Needs(), after.Needs()) || !after.IsAsOwned(before) {
+		for _, id := range slices.Concat(before.Needs(), after.Needs()) {
+			c.enqueue(id)
 		}
 	}
 }

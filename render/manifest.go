@@ -64,7 +64,7 @@ func NewManifest(obj *unstructured.Unstructured, id Identity, uid types.UID) (*M
 	if err := m.read(obj); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
 	}
-	m.needs = needsOf(obj.Object, id)
+	m.needs = NeedsOf(obj.Object, id)
 	if hasVariables(m.rest) || hasVariables(m.annotations) {
 		names := variablesIn(obj.Object)
 		m.variables = new(slices.Clone(names[:min(len(names), maxVariables)])) // more are an error

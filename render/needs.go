@@ -21,10 +21,10 @@ var podSpecs = map[schema.GroupKind][]string{
 	{Group: "batch", Kind: "CronJob"}:    {"spec", "jobTemplate", "spec", "template", "spec"},
 }
 
-// needsOf returns the ConfigMaps, Secrets, ServiceAccounts and PersistentVolumeClaims without
+// NeedsOf returns the ConfigMaps, Secrets, ServiceAccounts and PersistentVolumeClaims without
 // which the Pods of a workload do not start, sorted; nil for kinds without Pods. It skips
 // optional references and the ServiceAccount that every Namespace has.
-func needsOf(obj map[string]any, id Identity) []Identity {
+func NeedsOf(obj map[string]any, id Identity) []Identity {
 	path, ok := podSpecs[id.GroupKind()]
 	if !ok {
 		return nil

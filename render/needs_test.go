@@ -63,7 +63,7 @@ containers:
 				t.Fatal(err)
 			}
 			var got []string
-			for _, id := range needsOf(fields, Identity{Group: tc.group, Kind: tc.kind, Namespace: "shop", Name: "web"}) {
+			for _, id := range NeedsOf(fields, Identity{Group: tc.group, Kind: tc.kind, Namespace: "shop", Name: "web"}) {
 				got = append(got, id.String())
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -156,6 +156,10 @@ type store interface {
 	// worksScaling returns the Works of autoscalers that scale the source, at least those that
 	// may matter.
 	worksScaling(*judge.Facts) iter.Seq[*state.Work]
+	// worksNeeding returns the Works in waves that carry workloads whose Pods may need the source, on its clusters.
+	worksNeeding(*judge.Facts) iter.Seq[*state.Work]
+	// needsOf returns what the Pods of a source need by its content now, if it exists: nil, true if that is not known.
+	needsOf(render.Identity) (needs []render.Identity, exists bool)
 	// WorkAt returns the Work of that name for a cluster, no matter who owns it. The name is
 	// one that the source's own Work would have.
 	WorkAt(id render.Identity, cluster, name string) (*state.Work, bool)
@@ -168,6 +172,7 @@ func surround(f *judge.Facts, namespace *state.Namespace, s store) {
 	configuration := s.inForce()
 	reserve(f.Source, configuration)
 	addWorks(f, s)
+	addNeeding(f, s)
 	addScale(f, s)
 	addPolicies(f, s)
 	f.NamespaceSkipped, f.NamespaceGoing = namespace.SkipsPropagation(), namespace.Terminating

@@ -162,6 +162,10 @@ func (s *Files) Works() iter.Seq[*state.Work] { return func(func(*state.Work) bo
 
 func (s *Files) worksScaling(*judge.Facts) iter.Seq[*state.Work] { return s.Works() }
 
+func (s *Files) worksNeeding(*judge.Facts) iter.Seq[*state.Work] { return s.Works() }
+
+func (s *Files) needsOf(render.Identity) ([]render.Identity, bool) { return nil, false }
+
 // WorkAt returns the Work of that name.
 func (s *Files) WorkAt(_ render.Identity, cluster, name string) (*state.Work, bool) {
 	w, ok := s.works[types.NamespacedName{Namespace: render.ExecutionNamespace(cluster), Name: name}]

@@ -240,7 +240,7 @@ const (
 	scaleIndex = "scale"
 	// variableIndex finds objects by the variables in their content.
 	variableIndex = "variable"
-	// needsIndex finds workloads by what their Pods need.
+	// needsIndex finds workloads, and Works of those in waves, by what their Pods need.
 	needsIndex = "needs"
 	// sourceIndex finds Works by the beginning of their source's hash, and kindIndex by
 	// their source's kind.
@@ -253,7 +253,7 @@ func objectIndexers() cache.Indexers {
 }
 
 func workIndexers() cache.Indexers {
-	return cache.Indexers{sourceIndex: indexBySource, kindIndex: indexByKind, scaleIndex: indexByScaled, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+	return cache.Indexers{sourceIndex: indexBySource, kindIndex: indexByKind, scaleIndex: indexByScaled, needsIndex: indexByNeeds, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 }
 
 func indexByTerm(obj any) ([]string, error) {
@@ -289,7 +289,7 @@ func indexByVariable(obj any) ([]string, error) {
 
 // indexByNeeds uses buckets, like sourceIndex.
 func indexByNeeds(obj any) (keys []string, err error) {
-	if o, ok := obj.(*state.Object); ok {
+	if o, ok := obj.(interface{ Needs() []render.Identity }); ok {
 		for _, id := range o.Needs() {
 			keys = append(keys, unique.Make(sourceBucket(id)).Value())
 		}

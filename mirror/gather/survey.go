@@ -189,6 +189,8 @@ func (s surveyed) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
 	return slices.Values(s.survey.scaling[f.ID])
 }
 
+func (s surveyed) worksNeeding(*judge.Facts) iter.Seq[*state.Work] { return s.Works() }
+
 func (s surveyed) WorkAt(_ render.Identity, cluster, name string) (*state.Work, bool) {
 	w, ok := s.survey.at[types.NamespacedName{Namespace: render.ExecutionNamespace(cluster), Name: name}]
 	return w, ok

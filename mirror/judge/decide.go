@@ -60,6 +60,7 @@ func On(f Facts) Judgement {
 //	present                     yes            joined       bound, unbound by a live read  Wanted
 //	recreated, cannot be changed into it  yes  joined       ours     as not asked for, and then Wanted
 //	present                     yes            joined       ours/–   Wanted
+//	not wanted                  –              a workload in waves needs it  ours  Unknown
 //	present, by the cache       no             –            ours     Unknown, unproven
 //	present, by a live read     no             –            ours     Unwanted
 func Decide(f Facts) Verdict {
@@ -284,6 +285,9 @@ func refusalOf(f Facts, cluster string) *Refusal {
 func unwanted(f Facts, cluster, proof string) Target {
 	if owner := foreignOwner(f, cluster); owner != "" {
 		return Target{Decision: Unknown, Because: owner}
+	}
+	if by, is := f.NeededBy[cluster]; is {
+		return Target{Decision: Unknown, Because: fmt.Sprintf("%s: the Pods of %s need it there until it is the turn of that cluster", proof, by), neededBy: true}
 	}
 	return Target{amends: asksToPreserve(f, cluster)}.unwanted(f, proof)
 }

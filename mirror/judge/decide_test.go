@@ -659,3 +659,21 @@ func madeUp(choices []byte, sources []*Source) Facts {
 	}
 	return facts
 }
+
+// TestNeeded: what a workload in waves needs on a cluster whose turn has not come stays there, and goes elsewhere.
+func TestNeeded(t *testing.T) {
+	page := pageSource("uid-1", "m1,m2")
+	f := Facts{ID: sample.Page, Live: true, Clusters: joinedClusters("m1", "m2"), Works: map[string]*state.Work{"m1": pageWork(page, "m1"), "m2": pageWork(page, "m2")}}
+	web := render.Identity{Group: "apps", Kind: "Deployment", Namespace: sample.Page.Namespace, Name: "web"}
+	f.NeededBy = map[string]render.Identity{"m2": web}
+	for what, s := range map[string]*Source{"deleted": nil, "no longer asked for": pageSource("uid-1", "m3")} {
+		f.Source = s
+		j := On(f)
+		if len(j.Due) != 1 || j.Due[0].Cluster != "m1" {
+			t.Errorf("%s: due are %v", what, j.Due)
+		}
+		if stays := j.Verdict.Targets["m2"]; stays.Decision != Unknown || !strings.Contains(stays.Because, web.String()) || stays.RecheckAfter != neededPeriod {
+			t.Errorf("%s: %+v", what, stays)
+		}
+	}
+}

@@ -46,6 +46,9 @@ type Facts struct {
 	Taken map[string]bool
 	// Dependencies are the objects that its Pods need and that are not mirrored with it.
 	Dependencies []Dependency
+	// NeededBy are the workloads in waves that still need the source on a cluster, because their turn there has not come, by
+	// cluster.
+	NeededBy map[string]render.Identity
 	// Policies are the override policies that may select the source. They are none if the
 	// configuration ignores them.
 	Policies []*state.Policy

@@ -159,9 +159,15 @@ func (v *Verdict) decideOperations(f Facts) {
 		if t.RecheckAfter = Sooner(t.wakeIn, stallsIn); t.AsksBinding { // it waits for something that has no event
 			t.RecheckAfter = Sooner(t.RecheckAfter, bindingPeriod(f.ID))
 		}
+		if t.neededBy { // what the workload says may change without an event of its Work
+			t.RecheckAfter = Sooner(t.RecheckAfter, neededPeriod)
+		}
 		v.Targets[cluster], v.RecheckAfter = t, Sooner(v.RecheckAfter, t.RecheckAfter)
 	}
 }
+
+// neededPeriod is how often it is looked whether a workload still needs what is not wanted any more.
+const neededPeriod = time.Minute
 
 // BecauseWake is the reason for waking a Work.
 const BecauseWake = "Karmada is to apply it at once"

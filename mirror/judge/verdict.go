@@ -163,7 +163,8 @@ type Target struct {
 	wakeIn time.Duration
 	// amends: the source asks to preserve its object, which the Work must say before it is deleted. adjusts: the Work of
 	// a cluster that waits lacks what takes effect at once.
-	amends, adjusts bool
+	// neededBy: the decision is Unknown because a workload that waits for its turn still needs it.
+	amends, adjusts, neededBy bool
 	// from is the Work of another cluster whose content the Work of a cluster that waits gets back; nil for none.
 	from *state.Work
 }

@@ -110,6 +110,8 @@ type rare struct {
 	// pods are how many Pods the workload has in the member, and kept how many of them are new and
 	// available; for waves as well.
 	pods, kept int64
+	// needs are the objects that its Pods need; nil for none, and if it does not note what was written to it.
+	needs *[]render.Identity
 	// completions are those of the Job that it carries, if it notes a share.
 	completions int64
 }
@@ -165,6 +167,11 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 	of.suspended = (isNoted || w.Terminating) && dispatchStateOf(obj) == WorkSuspended
 	if isNoted {
 		of.trouble, of.generation = troubleOf(obj), generationOf(obj)
+		if manifest, err := render.ManifestOf(obj.Object); err == nil {
+			if needs := render.NeedsOf(manifest, w.Source); len(needs) > 0 {
+				of.needs = &needs
+			}
+		}
 		of.pods, of.kept = aggregate.PodsOf(w.Source.GroupKind(), ReportedBy(obj))
 	}
 	w.note(of)
@@ -249,6 +256,14 @@ func (w *Work) Pods() int64 {
 		return 0
 	}
 	return w.pods
+}
+
+// Needs returns the objects that the Pods of the workload need, if the Work notes what was written to it.
+func (w *Work) Needs() []render.Identity {
+	if w == nil || w.rare == nil || w.needs == nil {
+		return nil
+	}
+	return *w.needs
 }
 
 // HasKept reports whether a workload, of which so many Pods were new and available, has all of these, but for

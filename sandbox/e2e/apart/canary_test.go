@@ -2,7 +2,9 @@ package apart
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +20,7 @@ import (
 
 // TestCanary has Karmada stand still before it applies the canary's content, and then a canary that fails: no later wave begins.
 func TestCanary(t *testing.T) {
-	install(t, "- {resource: configmaps}\n- {group: batch, resource: jobs, aggregateStatus: true}\n")
+	install(t, "- {resource: configmaps}\n- {group: apps, resource: deployments, aggregateStatus: true}\n- {group: batch, resource: jobs, aggregateStatus: true}\n")
 	StartDaemon(t, DaemonOptions{})
 	ns, jobs := NewNamespace(t), schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
 	inWaves := SetAnnotation(render.WavesAnnotation, Push+";*")
@@ -36,6 +38,7 @@ func TestCanary(t *testing.T) {
 	}
 	restart(t, karmada.ControllerManager)
 	WantInMembers(t, ns, "page", "two", Push, Pull)
+	prunedInWaves(t)
 
 	job := Asking(Object("batch/v1", "Job", ns, "migrate", map[string]any{"spec": map[string]any{
 		"activeDeadlineSeconds": int64(1), "template": map[string]any{"spec": map[string]any{
@@ -62,4 +65,49 @@ func TestCanary(t *testing.T) {
 	if output, err := KarmadaMirror(t, "wait", "job/migrate", "-n", ns, "--for=healthy", "--timeout=2s"); err == nil {
 		t.Errorf("a Job that has failed is healthy: %s", output)
 	}
+}
+
+// prunedInWaves prunes the ConfigMap of the earlier content, as tools do that give each version its own name, while the canary is not
+// well: it stays where the earlier content is.
+func prunedInWaves(t *testing.T) {
+	t.Helper()
+	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	Kubectl(t, "apply", "-f", filepath.Join("..", "..", "..", "render", "testdata", "field", "08-waves-pruned-configmap.yaml"))
+	t.Cleanup(func() { _, _ = TryKubectl(t, "delete", "namespace", "shop", "--wait=false") })
+	has := func(member, name string, isThere bool) {
+		t.Helper()
+		Eventually(t, fmt.Sprintf("%s in %s: %v", name, member, isThere), func(ctx context.Context) error {
+			_, err := Env.Member(member).Resource(ConfigMaps).Namespace("shop").Get(ctx, name, metav1.GetOptions{})
+			if isThere {
+				return err
+			}
+			return Absent(err)
+		})
+	}
+	has(Pull, "settings-aaa", true)
+	Eventually(t, "the Deployment in "+Pull, InMember(Pull, deployments, "shop", "web", int64(1), "spec", "replicas"))
+	Kubectl(t, "-n", "shop", "create", "configmap", "settings-bbb", "--from-literal=level=debug")
+	rolls := func(image string) {
+		Change(t, deployments, "shop", "web", func(u *unstructured.Unstructured) {
+			containers := []any{map[string]any{"name": "web", "image": image, "envFrom": []any{map[string]any{"configMapRef": map[string]any{"name": "settings-bbb"}}}}}
+			SetField(containers, "spec", "template", "spec", "containers")(u)
+		})
+	}
+	rolls("broken:1")
+	Eventually(t, "the content in "+Push, func(ctx context.Context) error {
+		u, err := Env.Member(Push).Resource(deployments).Namespace("shop").Get(ctx, "web", metav1.GetOptions{})
+		if err == nil && !strings.Contains(fmt.Sprint(u.Object["spec"]), "settings-bbb") {
+			err = errors.New("it still has the earlier content")
+		}
+		return err
+	})
+	Remove(t, ConfigMaps, "shop", "settings-aaa")
+	has(Push, "settings-aaa", false)
+	Pass(t, 5*time.Second)
+	has(Pull, "settings-aaa", true)
+	if output := MustKarmadaMirror(t, "explain", "configmap/settings-aaa", "-n", "shop"); !strings.Contains(output, "Deployment.apps/shop/web need it") {
+		t.Errorf("explain does not say why it stays:\n%s", output)
+	}
+	rolls("web:2")
+	has(Pull, "settings-aaa", false)
 }
