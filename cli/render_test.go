@@ -111,7 +111,11 @@ func rendered(t *testing.T, arguments ...string) (works, manifests map[string]*u
 	decoder := json.NewDecoder(&out)
 	for decoder.More() {
 		work := &unstructured.Unstructured{}
-		if err := decoder.Decode(&work.Object); err != nil {
+		var raw json.RawMessage
+		if err := decoder.Decode(&raw); err != nil {
+			t.Fatal(err)
+		}
+		if err := work.UnmarshalJSON(raw); err != nil { // which keeps integers
 			t.Fatal(err)
 		}
 		cluster, _ := render.ClusterOf(work.GetNamespace())
@@ -162,6 +166,50 @@ func TestRenderFolder(t *testing.T) {
 	}
 	if works, _, says := rendered(t, "-k", "../examples/differences", "--cluster-file", regions); len(works) != 8 || strings.Contains(says, "a kustomization") {
 		t.Errorf("%d Works of -k examples/differences:\n%s", len(works), says)
+	}
+}
+
+// TestRenderField renders what public bug reports show: each file names its reports, and what is right.
+func TestRenderField(t *testing.T) {
+	cases := map[string]struct {
+		arguments []string
+		want      string // among the Works, or in what is said
+		fails     bool
+	}{
+		"22-reserved-namespace":          {nil, `ReservedNamespace: objects in namespace "kube-prometheus-stack" are never mirrored`, true},
+		"40-numbers":                     {nil, `"exact":9007199254740993,"max":9223372036854775807,"min":-9223372036854775808,"one":1,"small":1e-7,"thousand":1000`, false},
+		"42-override-missing-parent":     {[]string{"--policies", field("42-override-missing-parent.policies")}, "cannot apply OverridePolicy/page: overrideRules[0].overriders.plaintext[0]: cannot \"add\" at \"/data/color\"", true},
+		"12-instance-label-of-a-service": {[]string{"--config", "RECOMMENDED"}, `"app.kubernetes.io/instance":"shop"`, false},
+		"31-tool-labels-copied":          {[]string{"--config", "RECOMMENDED"}, `"labels":{"karmada.io/managed":"true"}`, false},
+		"19-run-once-with-ttl":           {nil, "RunsAgain: by spec.ttlStrategy, members delete it", false},
+		"24-scaledobject":                {nil, `"resourcetemplate.karmada.io/retain-replicas":"true"`, false},
+		"25-autoscaler-beside-division":  {nil, "with limits that are not divided", false},
+	}
+	how, err := os.ReadFile("../docs/how-to/argo-cd-and-flux.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, strip, _ := strings.Cut(string(how), "\nstrip:\n")
+	strip, _, _ = strings.Cut(strip, "```")
+	recommended := filepath.Join(t.TempDir(), "config.yaml")
+	resources := "resources: [{resource: configmaps}, {resource: services}, {group: monitoring.coreos.com, resource: servicemonitors}]\n"
+	if err := os.WriteFile(recommended, []byte(configHead+resources+"strip:\n"+strip), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			for i, argument := range c.arguments {
+				c.arguments[i] = strings.ReplaceAll(argument, "RECOMMENDED", recommended)
+			}
+			_, manifests, says := rendered(t, append([]string{"-f", field(name), "--clusters", "member1"}, c.arguments...)...)
+			text, err := json.Marshal(manifests)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(text)+says, c.want) || strings.Contains(says, "karmada-mirror: ") != c.fails {
+				t.Errorf("no %s:\n%s\n%s", c.want, text, says)
+			}
+		})
 	}
 }
 

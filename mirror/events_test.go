@@ -58,7 +58,7 @@ var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Reso
 
 // shiftingKinds are the kinds that there are.
 var shiftingKinds = map[schema.GroupVersionResource]string{
-	configMaps: "ConfigMap", deployments: "Deployment", state.AutoscalersResource: "HorizontalPodAutoscaler",
+	configMaps: "ConfigMap", deployments: "Deployment", state.AutoscalerResources[state.AutoscalerKind]: "HorizontalPodAutoscaler",
 	state.NamespacesResource: "Namespace", state.ClustersResource: "Cluster", render.WorksResource: "Work",
 	state.PoliciesResource: "OverridePolicy", state.ClusterPoliciesResource: "ClusterOverridePolicy",
 	state.DefinitionsResource: "CustomResourceDefinition", state.APIServicesResource: "APIService",
@@ -67,7 +67,7 @@ var shiftingKinds = map[schema.GroupVersionResource]string{
 // shiftingSources are the resources and names of the sources, all in one Namespace.
 var shiftingSources = []spot{
 	{configMaps, "shop", "cm-0"}, {configMaps, "shop", "cm-1"}, {deployments, "shop", "dep-0"}, {deployments, "shop", "dep-1"},
-	{state.AutoscalersResource, "shop", "hpa-0"},
+	{state.AutoscalerResources[state.AutoscalerKind], "shop", "hpa-0"},
 }
 
 // spot is where an object is.

@@ -1,8 +1,11 @@
 package render
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,22 +18,39 @@ var allocatedFields = map[schema.GroupKind][][]string{
 	{Kind: "Service"}:               {{"spec", "healthCheckNodePort"}, {"spec", "ipFamilies"}, {"spec", "ipFamilyPolicy"}, {"spec", "ports", anyItem, "nodePort"}},
 	{Kind: "PersistentVolumeClaim"}: {{"spec", "volumeName"}},
 	{Kind: "PersistentVolume"}:      {{"spec", "claimRef", "uid"}, {"spec", "claimRef", "resourceVersion"}},
+	// By admission and the scheduler (plugin/pkg/admission of k8s.io/kubernetes). A member's admission refuses other values.
+	{Kind: "Pod"}: {{"spec", "nodeName"}, {"spec", "overhead"}, {"spec", "preemptionPolicy"}, {"spec", "priority"}, {"spec", "tolerations"}, {"spec", "volumes"}, {"spec", "containers", anyItem, "volumeMounts"}, {"spec", "initContainers", anyItem, "volumeMounts"}},
 }
 
 // anyItem stands for any index of a list in a path.
 const anyItem = "*"
 
-// isOfControlPlane reports whether a label or annotation was left by what binds and provisions volumes (k8s.io/component-helpers
-// storage/volume), or by the API server about the use of a token (k8s.io/kubernetes pkg/serviceaccount/legacy.go).
-func isOfControlPlane(kind schema.GroupKind, key string) bool {
-	domain, name, _ := strings.Cut(key, "/")
-	switch kind {
-	case schema.GroupKind{Kind: "PersistentVolumeClaim"}, schema.GroupKind{Kind: "PersistentVolume"}:
-		return domain == "pv.kubernetes.io" || name == "storage-provisioner" && (domain == "volume.kubernetes.io" || domain == "volume.beta.kubernetes.io")
-	case schema.GroupKind{Kind: "Secret"}:
-		return key == "kubernetes.io/legacy-token-last-used" || key == "kubernetes.io/legacy-token-invalid-since"
+// leftBehind are globs of the labels and annotations that API servers and controllers of the control plane leave in objects, by
+// kind; the zero value is all kinds. Binding and provisioning volumes: k8s.io/component-helpers storage/volume; the use of a token:
+// k8s.io/kubernetes pkg/serviceaccount/legacy.go; statuses of autoscalers: pkg/apis/autoscaling/annotations.go; copies and
+// addresses: Rancher.
+var leftBehind = map[schema.GroupKind][]string{
+	{}: {"field.cattle.io/ingressState", "field.cattle.io/publicEndpoints", "objectset.rio.cattle.io/*"},
+
+	{Kind: "Endpoints"}:             {"endpoints.kubernetes.io/last-change-trigger-time"},
+	{Kind: "PersistentVolume"}:      {"pv.kubernetes.io/*", "volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner"},
+	{Kind: "PersistentVolumeClaim"}: {"pv.kubernetes.io/*", "volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner"},
+	{Kind: "Secret"}:                {"kubernetes.io/legacy-token-invalid-since", "kubernetes.io/legacy-token-last-used"},
+
+	{Group: "apps", Kind: "DaemonSet"}:                      {"deprecated.daemonset.template.generation"},
+	{Group: "apps", Kind: "ReplicaSet"}:                     {"deployment.kubernetes.io/*"},
+	{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}: {"autoscaling.alpha.kubernetes.io/conditions", "autoscaling.alpha.kubernetes.io/current-metrics"},
+	{Group: "batch", Kind: "Job"}:                           {"batch.kubernetes.io/job-tracking"},
+	{Group: "discovery.k8s.io", Kind: "EndpointSlice"}:      {"endpoints.kubernetes.io/last-change-trigger-time"},
+}
+
+// isLeftBehind reports whether a label or annotation of an object is one of those.
+func isLeftBehind(kind schema.GroupKind, key string) bool {
+	is := func(glob string) bool {
+		prefix, isPrefix := strings.CutSuffix(glob, "*")
+		return glob == key || isPrefix && strings.HasPrefix(key, prefix)
 	}
-	return false
+	return slices.ContainsFunc(leftBehind[schema.GroupKind{}], is) || slices.ContainsFunc(leftBehind[kind], is)
 }
 
 // stripAllocated removes from an object of a built-in kind what the control plane has allocated or a controller has bound, and
@@ -49,15 +69,56 @@ func stripAllocated(obj *unstructured.Unstructured) {
 		claim := fieldsOf(spec["claimRef"])
 		delete(claim, "uid")
 		delete(claim, "resourceVersion")
-	case schema.GroupKind{Kind: "Secret"}:
-	default:
-		return
+	case schema.GroupKind{Kind: "Pod"}:
+		stripPod(spec, obj.GetManagedFields())
 	}
 	for _, field := range []string{"labels", "annotations"} {
 		if _, has := metadata[field]; has {
-			stripKeys(metadata, field, func(key, _ string) bool { return isOfControlPlane(kind, key) })
+			stripKeys(metadata, field, func(key, _ string) bool { return isLeftBehind(kind, key) })
 		}
 	}
+}
+
+// stripPod removes what admission has added, which a member's adds again, and a node that no one has chosen.
+func stripPod(spec map[string]any, managers []metav1.ManagedFieldsEntry) {
+	fields := owned(managers, func(string) bool { return true })
+	if fields == nil || !fields.Has(fieldpath.MakePathOrDie("spec", "nodeName")) {
+		delete(spec, "nodeName")
+	}
+	for _, field := range []string{"overhead", "preemptionPolicy", "priority"} {
+		delete(spec, field)
+	}
+	dropItems(spec, "tolerations", func(toleration map[string]any) bool {
+		key := toleration["key"]
+		return (key == corev1.TaintNodeNotReady || key == corev1.TaintNodeUnreachable) && toleration["operator"] == string(corev1.TolerationOpExists) &&
+			toleration["effect"] == string(corev1.TaintEffectNoExecute) && fmt.Sprint(toleration["tolerationSeconds"]) == "300"
+	})
+	isToken := func(item map[string]any) bool {
+		name, _ := item["name"].(string)
+		return strings.HasPrefix(name, tokenVolume) && (item["projected"] != nil || item["mountPath"] == "/var/run/secrets/kubernetes.io/serviceaccount")
+	}
+	dropItems(spec, "volumes", isToken)
+	for _, field := range []string{"containers", "initContainers"} {
+		for container := range each(spec[field]) {
+			dropItems(container, "volumeMounts", isToken)
+		}
+	}
+}
+
+// tokenVolume begins the names of the volumes that admission adds for the token of a Pod's account.
+const tokenVolume = "kube-api-access-"
+
+// dropItems deletes items of a list, and a list that becomes empty.
+func dropItems(of map[string]any, field string, drops func(map[string]any) bool) {
+	list, _ := of[field].([]any)
+	if len(list) == 0 {
+		return
+	}
+	if list = slices.DeleteFunc(list, func(item any) bool { return drops(fieldsOf(item)) }); len(list) == 0 {
+		delete(of, field)
+		return
+	}
+	of[field] = list
 }
 
 // choosesVolume reports whether a user has named the volume of a claim.

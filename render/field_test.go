@@ -29,6 +29,14 @@ func TestField(t *testing.T) {
 			"PersistentVolumeClaim": {"spec.volumeName": "", "spec.storageClassName": `"fast"`, "metadata.finalizers": ""},
 			"PersistentVolume":      {"spec.claimRef": `{"apiVersion":"v1","kind":"PersistentVolumeClaim","name":"data","namespace":"shop"}`},
 		},
+		"33-pod.yaml": {"Pod": {
+			"spec.nodeName": "", "spec.priority": "", "spec.preemptionPolicy": "", "spec.tolerations": "", "spec.volumes": "", "spec.enableServiceLinks": "true",
+			"spec.containers": `[{"image":"registry.example.com/debug:1","name":"debug"}]`,
+		}},
+		"32-rancher-annotations.yaml": {"Deployment": {
+			"metadata|annotations|field.cattle.io/publicEndpoints": "", "metadata|annotations|objectset.rio.cattle.io/applied": "",
+			"metadata|annotations|objectset.rio.cattle.io/id": "", "metadata|labels|objectset.rio.cattle.io/hash": "",
+		}},
 		"05-service-account-token.yaml": {"Secret": {"data": "", "type": `"kubernetes.io/service-account-token"`}},
 		"01-helmrelease-nulls.yaml": {
 			"HelmRelease": {"spec.values.livenessProbe": `{"httpGet":null,"tcpSocket":{"port":8080}}`, "spec.values.resources.limits.cpu": "null", "spec.values.nodeSelector": "null", "spec.values.list": `[null,{"a":null},1]`},
@@ -134,7 +142,11 @@ func readField(t *testing.T, file string) (objects []*unstructured.Unstructured)
 // fieldOf returns a field in JSON; empty if it is missing.
 func fieldOf(t *testing.T, obj *unstructured.Unstructured, path string) string {
 	t.Helper()
-	value, found, err := unstructured.NestedFieldNoCopy(obj.Object, strings.Split(path, ".")...)
+	separator := "."
+	if strings.Contains(path, "|") { // a key has a dot
+		separator = "|"
+	}
+	value, found, err := unstructured.NestedFieldNoCopy(obj.Object, strings.Split(path, separator)...)
 	if err != nil || !found {
 		return ""
 	}

@@ -37,6 +37,8 @@ type Manifest struct {
 	// retains reports that the source itself has the label by which members keep their
 	// replicas.
 	retains bool
+	// expires is the field by which it is deleted once it has finished; empty for none.
+	expires string
 	// needs are the objects without which its Pods do not start; nil if it has no Pods.
 	needs []Identity
 	// variables are the names of those in its string values; nil if it has none, and none is
@@ -64,7 +66,7 @@ func NewManifest(obj *unstructured.Unstructured, id Identity, uid types.UID) (*M
 	if err := m.read(obj); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
 	}
-	m.needs = NeedsOf(obj.Object, id)
+	m.needs, m.expires = NeedsOf(obj.Object, id), expiresBy(obj)
 	if hasVariables(m.rest) || hasVariables(m.annotations) {
 		names := variablesIn(obj.Object)
 		m.variables = new(slices.Clone(names[:min(len(names), maxVariables)])) // more are an error
@@ -107,6 +109,9 @@ func (m *Manifest) UID() types.UID { return m.uid }
 // Needs are the ConfigMaps, Secrets, ServiceAccounts and PersistentVolumeClaims without which the
 // Pods of the source do not start.
 func (m *Manifest) Needs() []Identity { return m.needs }
+
+// Expires is the field by which the object, which is to run once, is deleted once it has finished; empty for none.
+func (m *Manifest) Expires() string { return m.expires }
 
 // Variables are the names of the variables in its string values, sorted.
 func (m *Manifest) Variables() []string {

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,7 +13,7 @@ import (
 var runOnce = map[schema.GroupKind][]string{
 	{Group: "argoproj.io", Kind: "Workflow"}:                  {"spec", "ttlStrategy"},
 	{Group: "batch", Kind: "Job"}:                             nil,
-	{Group: "batch.volcano.sh", Kind: "Job"}:                  {"spec", "ttlSecondsAfterFinished"},
+	{Group: "batch.volcano.sh", Kind: "Job"}:                  nil, // Karmada's webhook removes it, by the kind
 	{Group: "jobset.x-k8s.io", Kind: "JobSet"}:                {"spec", "ttlSecondsAfterFinished"},
 	{Group: "kubeflow.org", Kind: "MPIJob"}:                   {"spec", "runPolicy", "ttlSecondsAfterFinished"},
 	{Group: "kubeflow.org", Kind: "PyTorchJob"}:               {"spec", "runPolicy", "ttlSecondsAfterFinished"},
@@ -22,6 +24,15 @@ var runOnce = map[schema.GroupKind][]string{
 	{Group: "tekton.dev", Kind: "TaskRun"}:                    nil,
 	{Group: "velero.io", Kind: "Backup"}:                      {"spec", "ttl"},
 	{Group: "velero.io", Kind: "Restore"}:                     nil,
+}
+
+// expiresBy returns the field by which an object that runs once is deleted after it has finished; empty for none.
+func expiresBy(obj *unstructured.Unstructured) string {
+	path := runOnce[obj.GroupVersionKind().GroupKind()]
+	if _, has, err := unstructured.NestedFieldNoCopy(obj.Object, path...); len(path) == 0 || !has || err != nil {
+		return ""
+	}
+	return strings.Join(path, ".")
 }
 
 // runsOnce reports whether an object runs once: one that was deleted and created again is to run again.

@@ -74,7 +74,7 @@ func strippedOf(obj map[string]any, path []string) int {
 		return 1
 	case isMetadata && slices.Contains(serverSet, path[1]):
 		return 2
-	case isKey && (isStripped(path[2]) || isOfControlPlane(kind, path[2])):
+	case isKey && (isStripped(path[2]) || isLeftBehind(kind, path[2])):
 		return 3
 	}
 	for _, field := range slices.Concat(allocatedFields[kind], prunedOf(u)) {

@@ -10,11 +10,13 @@ import (
 )
 
 func (c *Caches) autoscalersOf(id render.Identity) iter.Seq[*state.Object] {
-	w, unknown := c.watchOf(render.Identity{Group: state.AutoscalerKind.Group, Kind: state.AutoscalerKind.Kind, Namespace: id.Namespace})
-	if unknown != "" {
-		return each[state.Object](nil)
+	var all []any
+	for kind := range state.AutoscalerResources {
+		if w, unknown := c.watchOf(render.Identity{Group: kind.Group, Kind: kind.Kind, Namespace: id.Namespace}); unknown == "" {
+			all = append(all, w.ByIndex(scaleIndex, id.String())...)
+		}
 	}
-	return each[state.Object](w.ByIndex(scaleIndex, id.String()))
+	return each[state.Object](all)
 }
 
 func (c *Caches) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
@@ -31,8 +33,9 @@ func addAutoscalers(f *judge.Facts, namespace *state.Namespace, s store) {
 	if f.Source == nil || !f.Source.Asks || !isScalable(f.ID) {
 		return
 	}
-	place := config.Source{Resource: state.AutoscalersResource.GroupResource().String(), Namespace: f.ID.Namespace, NamespaceLabels: namespace.Labels}
+	place := config.Source{Namespace: f.ID.Namespace, NamespaceLabels: namespace.Labels}
 	for o := range s.autoscalersOf(f.ID) {
+		place.Resource = state.AutoscalerResources[o.ID.GroupKind()].GroupResource().String()
 		scaleBy(f, judge.SourceOf(o, namespace.Wishes), s.inForce(), place)
 	}
 }
@@ -45,7 +48,7 @@ func scaleBy(f *judge.Facts, autoscaler *judge.Source, configuration *config.Con
 	}
 	for name, facts := range f.Clusters {
 		if autoscaler.Terms.Matches(name, facts.Labels) && configuration.Allows(place, name) {
-			facts.ScaledBy = autoscaler.ID.Name
+			facts.ScaledBy = autoscaler.ID
 			f.Clusters[name] = facts
 		}
 	}
@@ -57,7 +60,7 @@ func scaleBy(f *judge.Facts, autoscaler *judge.Source, configuration *config.Con
 func scaleByWorks(f *judge.Facts, autoscalers iter.Seq[*state.Work]) {
 	for w := range autoscalers {
 		if facts, ok := f.Clusters[w.Cluster]; ok && w.Foreign == "" {
-			facts.ScaledBy = w.Source.Name
+			facts.ScaledBy = w.Source
 			f.Clusters[w.Cluster] = facts
 		}
 	}

@@ -44,7 +44,7 @@ func TestScaled(t *testing.T) {
 			f := judge.Facts{ID: sample.Page, Clusters: map[string]judge.ClusterFacts{"m1": {}, "m2": {}}}
 			scaleBy(&f, judge.NewSource(autoscaler(tc.wishes), render.Wishes{}), &config.Configuration{}, config.Source{})
 			scaleByWorks(&f, slices.Values(tc.works))
-			if f.Clusters["m1"].ScaledBy != tc.want || f.Clusters["m2"].ScaledBy != "" {
+			if f.Clusters["m1"].ScaledBy.Name != tc.want || f.Clusters["m2"].ScaledBy.Name != "" {
 				t.Errorf("%s: %+v", tc.reason, f.Clusters)
 			}
 		})
@@ -70,7 +70,7 @@ func TestScalable(t *testing.T) {
 		f := judge.Facts{ID: render.Identity{Group: group.Group, Kind: kind, Namespace: "shop", Name: "web"}, Clusters: map[string]judge.ClusterFacts{"m1": {}}}
 		f.Source = &judge.Source{ID: f.ID, Asks: true}
 		s := autoscaled{by: state.NewObject(sample.Autoscaler(sample.Annotations{render.ClustersAnnotation: "m1"}, version, kind, "web"))}
-		if addAutoscalers(&f, &state.Namespace{}, s); f.Clusters["m1"].ScaledBy == "" {
+		if addAutoscalers(&f, &state.Namespace{}, s); f.Clusters["m1"].ScaledBy.Name == "" {
 			t.Errorf("%s: its autoscaler is not known", kind)
 		}
 	}

@@ -180,7 +180,7 @@ func (c *Caches) DependingOn(kind schema.GroupKind) sets.Set[render.Identity] {
 			}
 		}
 	}
-	if kind == state.AutoscalerKind {
+	if state.IsAutoscaler(kind) {
 		for w := range c.Works() {
 			if w.NamesSource() && w.Retains() {
 				sources.Insert(w.Source)

@@ -139,7 +139,7 @@ func (s *Files) scale(m *render.Manifest, p render.ScalePaths) (render.Scale, er
 func (s *Files) autoscalersOf(id render.Identity) iter.Seq[*state.Object] {
 	return func(yield func(*state.Object) bool) {
 		for autoscaler, u := range s.objects {
-			if autoscaler.GroupKind() != state.AutoscalerKind || autoscaler.Namespace != id.Namespace || !s.configuration.Includes(state.AutoscalersResource.GroupResource(), id.Namespace) {
+			if !state.IsAutoscaler(autoscaler.GroupKind()) || autoscaler.Namespace != id.Namespace || !s.configuration.Includes(state.AutoscalerResources[autoscaler.GroupKind()].GroupResource(), id.Namespace) {
 				continue
 			}
 			if o := state.NewObject(u.DeepCopy()); o.Scales != nil && *o.Scales == id && !yield(o) {

@@ -32,7 +32,7 @@ type Reader struct {
 	configuration *config.Configuration
 	clusters      knownClusters
 	namespaces    map[string]*state.Namespace
-	autoscalers   map[string][]*state.Object  // by namespace
+	autoscalers   map[string][]*state.Object  // by namespace and resource
 	policies      map[string][]*state.Policy  // by namespace
 	applied       map[string]readApplied      // by namespace
 	carried       map[schema.GroupKind]string // the version in which most Works are
@@ -210,26 +210,31 @@ func (r *Reader) object(ctx context.Context, ref SourceRef) (*unstructured.Unstr
 
 func (r *reading) autoscalersOf(id render.Identity) iter.Seq[*state.Object] {
 	return func(yield func(*state.Object) bool) {
-		resource, ok := r.configuration.Resource(state.AutoscalersResource.GroupResource())
-		if !ok || !resource.SelectsNamespace(id.Namespace) {
-			return
-		}
-		for _, o := range r.autoscalersIn(id.Namespace) {
-			if o.Scales != nil && *o.Scales == id && !yield(o) {
-				return
+		for kind, resource := range state.AutoscalerResources {
+			if !r.configuration.Includes(resource.GroupResource(), id.Namespace) {
+				continue
+			}
+			for _, o := range r.autoscalersIn(kind, id.Namespace) {
+				if o.Scales != nil && *o.Scales == id && !yield(o) {
+					return
+				}
 			}
 		}
 	}
 }
 
-// autoscalersIn lists the autoscalers in a namespace, once.
-func (r *reading) autoscalersIn(namespace string) []*state.Object {
-	if known, ok := r.autoscalers[namespace]; ok || r.err != nil {
+// autoscalersIn lists the autoscalers of a kind in a namespace, once.
+func (r *reading) autoscalersIn(kind schema.GroupKind, namespace string) []*state.Object {
+	resource := state.AutoscalerResources[kind]
+	in := namespace + "/" + resource.Resource
+	if known, ok := r.autoscalers[in]; ok || r.err != nil {
 		return known
 	}
-	list, err := r.client.Resource(state.AutoscalersResource).Namespace(namespace).List(r.ctx, metav1.ListOptions{})
+	list, err := r.client.Resource(resource).Namespace(namespace).List(r.ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
-		r.Hide("HorizontalPodAutoscalers in namespace " + namespace)
+		r.Hide(kind.Kind + "s in namespace " + namespace)
+	}
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) { // not served
 		list, err = &unstructured.UnstructuredList{}, nil
 	}
 	if err != nil {
@@ -237,10 +242,10 @@ func (r *reading) autoscalersIn(namespace string) []*state.Object {
 		return nil
 	}
 	found := make([]*state.Object, 0, len(list.Items))
-	for _, obj := range r.withAssumed(list, state.AutoscalerKind, namespace) {
+	for _, obj := range r.withAssumed(list, kind, namespace) {
 		found = append(found, state.NewObject(obj))
 	}
-	r.autoscalers[namespace] = found
+	r.autoscalers[in] = found
 	return found
 }
 

@@ -135,7 +135,7 @@ func TestReplicasPathOfTheVersionInForce(t *testing.T) {
 	definition.SetName("widgets.example.io")
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 		state.ClustersResource: "ClusterList", state.NamespacesResource: "NamespaceList", render.WorksResource: "WorkList", v1: "WidgetList", v2: "WidgetList",
-		state.DefinitionsResource: "CustomResourceDefinitionList", state.AutoscalersResource: "HorizontalPodAutoscalerList",
+		state.DefinitionsResource: "CustomResourceDefinitionList", state.AutoscalerResources[state.AutoscalerKind]: "HorizontalPodAutoscalerList",
 	}, sample.Cluster("m1", ""), sample.Namespace(nil), widget("v1", "size", 3), widget("v2", "count", 3), definition)
 	configuration, err := config.Parse([]byte(`{"apiVersion": "mirror.karmada.target/v1alpha1", "kind": "MirrorConfiguration", "resources": [{"group": "example.io", "resource": "widgets", "version": "v1"}]}`))
 	if err != nil {
@@ -154,7 +154,7 @@ func TestReplicasPathOfTheVersionInForce(t *testing.T) {
 // TestReadingStops: after a failure, nothing more is sent to an API server that may be in trouble.
 func TestReadingStops(t *testing.T) {
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
-		state.ClustersResource: "ClusterList", state.PoliciesResource: "OverridePolicyList", state.AutoscalersResource: "HorizontalPodAutoscalerList", state.EventsResource: "EventList",
+		state.ClustersResource: "ClusterList", state.PoliciesResource: "OverridePolicyList", state.AutoscalerResources[state.AutoscalerKind]: "HorizontalPodAutoscalerList", state.EventsResource: "EventList",
 	})
 	r, err := NewReader(t.Context(), client, nil, nil)
 	if err != nil {
@@ -163,7 +163,7 @@ func TestReadingStops(t *testing.T) {
 	client.ClearActions()
 	s := &reading{Reader: r, ctx: t.Context(), err: errors.New("the list has failed"), ref: SourceRef{Mapping: &meta.RESTMapping{Resource: schema.GroupVersionResource{Group: "example.io", Version: "v1", Resource: "widgets"}}}}
 	s.policiesIn("shop")
-	s.autoscalersIn("shop")
+	s.autoscalersIn(state.AutoscalerKind, "shop")
 	s.appliedIn("karmada-es-m1", sample.Created)
 	if _, err := s.replicasPath(sample.Page); err != nil || len(client.Actions()) > 0 {
 		t.Errorf("%v, sent: %v", err, client.Actions())

@@ -78,7 +78,7 @@ func (r *reading) autoscalersOn(cluster string) []*state.Work {
 	}
 	var found []*state.Work
 	_, err := eachWorkIn(r.ctx, r.client, render.ExecutionNamespace(cluster), render.OurWorks, func(obj *unstructured.Unstructured) {
-		if w := state.NewWork(obj); w.Source.GroupKind() == state.AutoscalerKind {
+		if w := state.NewWork(obj); state.IsAutoscaler(w.Source.GroupKind()) {
 			found = append(found, w)
 		}
 	})

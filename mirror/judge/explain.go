@@ -46,7 +46,9 @@ type ClusterExplanation struct {
 const NoteLong = "the Work has the longer name: if the object is deleted in the member, Karmada up to 1.18 does not recreate it until the source changes, and goes on reporting it as applied and healthy"
 
 // deletedSource says that what has been deleted in the background is still there.
-const deletedSource = "it is being deleted, but a finalizer in its metadata.finalizers keeps it: its objects in the members stay until it is gone"
+const deletedSource = "it is being deleted, but " + keptByFinalizer
+
+const keptByFinalizer = "a finalizer in its metadata.finalizers keeps it: its objects in the members stay until it is gone"
 
 // noteKeeps is the note on a cluster whose share becomes smaller.
 const noteKeeps = "it gets fewer replicas once the other clusters have more"
@@ -93,10 +95,11 @@ var hints = map[Reason]string{
 
 	NamespaceNotPropagated: "create the Namespace in the members, or remove the label",
 	DependencyNotMirrored:  "annotate it, or its Namespace, like the workload; if its resource is not watched, add the resource to the configuration",
+	RunsAgain:              "remove the field, or name the clusters that are to run it",
 	ReplicasUnplaced:       "see what keeps these clusters from their share, or give them the weight 0",
 	WorkContested:          "find the other writer in the managedFields of the Work: a second installation, a daemon whose configuration overlaps, or a mutating webhook",
 	StatusContested:        "stop the other writer, which may be a controller of the control plane, or remove aggregateStatus from the configuration",
-	DeletionPending:        "see what keeps these clusters; to let the object go at once, annotate it with karmada.target/deletion=background: its Works are deleted all the same",
+	DeletionPending:        "see what it waits for; with karmada.target/deletion=background, the object goes at once, and its Works are deleted all the same; with foreground, its Works go first",
 	ReplicasContested:      "apply a ResourceInterpreterCustomization that retains spec.replicas for this kind",
 
 	WaveHeld:             "see what keeps these clusters (karmada-mirror status); revert the object, which only changes what has been written, or remove karmada.target/waves, which lets all clusters go",

@@ -202,9 +202,9 @@ type ClusterFacts struct {
 	Had []HadLabels
 	// Kinds are those that its API server serves.
 	Kinds state.Kinds
-	// ScaledBy is the autoscaler mirrored there that scales the source; empty if there is
+	// ScaledBy is the autoscaler mirrored there that scales the source; the zero value if there is
 	// none.
-	ScaledBy string
+	ScaledBy render.Identity
 	// Unbound: a live read has shown that the binding that took over the Work there no longer
 	// has a policy, or no longer exists.
 	Unbound bool

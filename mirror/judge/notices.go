@@ -1,11 +1,13 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -32,13 +34,16 @@ func notices(f Facts, v Verdict) []Refusal {
 	if wanted {
 		all = append(all, contestedReplicas(f, v)...)
 	}
-	if waits := lingering(f); waits != nil {
+	if wanted {
+		all = append(all, runsAgain(f, v)...)
+	}
+	if waits := cmp.Or(lingering(f), stalled(f)); waits != nil {
 		all = append(all, *waits)
 	}
 	if held := waveHeld(f, v); held != nil {
 		all = append(all, *held)
 	}
-	if lost := unplaced(f, v); lost != nil {
+	if lost := cmp.Or(unplaced(f, v), undivided(f, v)); lost != nil {
 		all = append(all, *lost)
 	}
 	for _, d := range f.Dependencies {
@@ -51,6 +56,54 @@ func notices(f Facts, v Verdict) []Refusal {
 		notice := NotPropagated(f.ID.Namespace)
 		notice.Elsewhere = f.Source.Wishes.InheritsTargets()
 		all = append(all, notice)
+	}
+	return all
+}
+
+// undivided reports that an autoscaler sets the replicas of a divided source in each cluster.
+func undivided(f Facts, v Verdict) *Refusal {
+	if !f.divides() {
+		return nil
+	}
+	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
+		if by := f.Clusters[cluster].ScaledBy; v.Targets[cluster].Decision == Wanted && by != (render.Identity{}) {
+			return &Refusal{Reason: ReplicasUnplaced, Message: fmt.Sprintf("its replicas are divided, but %s %q sets them in each of its clusters, with limits that are not divided: give it limits for one cluster, or different ones by an override policy", by.Kind, by.Name)}
+		}
+	}
+	return nil
+}
+
+// stalled reports that a source is being deleted in the background, and a finalizer of another owner keeps it, with its Works.
+func stalled(f Facts) *Refusal {
+	s := f.Source
+	if f.Unknown != "" || s == nil || s.Deleted.IsZero() || s.Leaving || !s.Asks || s.Refusal != nil || len(f.Works) == 0 {
+		return nil
+	}
+	return &Refusal{Reason: DeletionPending, Message: fmt.Sprintf("being deleted since %s, but %s. If what removes it runs in the members alone, annotate the object with %s=foreground, or remove the finalizer",
+		s.Deleted.UTC().Format(time.RFC3339), keptByFinalizer, render.DeletionAnnotation)}
+}
+
+// runsAgain reports objects that run once and that a member would run again: since it deletes what has finished, and Karmada
+// creates it again, or since it has joined after another one had finished.
+func runsAgain(f Facts, v Verdict) (all []Refusal) {
+	if f.Source.Template == nil {
+		return nil
+	}
+	if field := f.Source.Template.Expires(); field != "" {
+		all = append(all, Refusal{Reason: RunsAgain, Message: fmt.Sprintf("by %s, members delete it once it has finished; Karmada then creates it again, and it runs again, without end: remove the field", field)})
+	}
+	isFinished := func(w *state.Work) bool { return w.IsFinished() && w.IsMadeFrom(f.Source.UID) }
+	for _, w := range f.Works {
+		if !isFinished(w) {
+			continue
+		}
+		for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
+			facts, other := f.Clusters[cluster], f.Works[cluster]
+			if v.Targets[cluster].Decision == Wanted && facts.Joined.After(w.SourceCreated()) && (other == nil || !other.IsFinished()) && !slices.Contains(f.Source.Terms.Names(), cluster) {
+				all = AddRefusal(all, Refusal{Reason: RunsAgain, Message: fmt.Sprintf("cluster %q joined after it had been created, and it runs there although it has finished elsewhere", cluster)})
+			}
+		}
+		break
 	}
 	return all
 }
@@ -120,8 +173,8 @@ func contestedReplicas(f Facts, v Verdict) []Refusal {
 		by := f.Clusters[cluster].ScaledBy
 		switch {
 		case v.Targets[cluster].Decision != Wanted:
-		case by != "":
-			all = AddRefusal(all, Refusal{Reason: ReplicasContested, Message: fmt.Sprintf("HorizontalPodAutoscaler %q sets its replicas in cluster %q, but %s", by, cluster, cure)})
+		case by != render.Identity{}:
+			all = AddRefusal(all, Refusal{Reason: ReplicasContested, Message: fmt.Sprintf("%s %q sets its replicas in cluster %q, but %s", by.Kind, by.Name, cluster, cure)})
 		case f.Source.Options.RetainReplicas && mayBeScaled:
 			all = AddRefusal(all, Refusal{Reason: ReplicasContested, Message: fmt.Sprintf("%s says to retain its replicas, but %s", render.ReplicasAnnotation, cure)})
 		}

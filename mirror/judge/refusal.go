@@ -40,6 +40,8 @@ const (
 	KindNotServed          Reason = "KindNotServed"
 	NamespaceNotPropagated Reason = "NamespaceNotPropagated"
 	ReplicasContested      Reason = "ReplicasContested"
+	// RunsAgain: an object that is to run once runs again in a member.
+	RunsAgain Reason = "RunsAgain"
 	// ReplicasUnplaced: the replicas of a source are divided, and no member gets some of them.
 	ReplicasUnplaced Reason = "ReplicasUnplaced"
 	// StatusContested: another writer keeps changing the aggregated status of a source.

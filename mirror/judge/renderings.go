@@ -165,7 +165,7 @@ func (r *renderings) of(cluster string) (*Rendering, error) {
 func (r *renderings) optionsOn(cluster string) render.Options {
 	o, facts := r.f.Source.Options, r.f.Clusters[cluster]
 	o.Suspend = o.Suspend || r.f.Source.Differences.Suspended.Matches(cluster, facts.Labels)
-	o.RetainReplicas = o.RetainReplicas || facts.ScaledBy != "" // the autoscaler sets the number of replicas
+	o.RetainReplicas = o.RetainReplicas || facts.ScaledBy != render.Identity{} // the autoscaler sets the number of replicas
 	return o
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -142,6 +143,8 @@ func unplaced(f Facts, v Verdict) *Refusal {
 	switch {
 	case f.Unknown != "" || s == nil || !s.Asks || s.Refusal != nil || !s.Deleted.IsZero() || !s.Differences.Division.Divides():
 		return nil
+	case f.Scale == nil && s.Template != nil && !s.Wishes.InheritsReplicas() && state.IsAutoscaler(f.ID.GroupKind()):
+		return &Refusal{Reason: ReplicasUnplaced, Message: render.ReplicasAnnotation + ": it has no replicas to divide, and scales in each cluster with limits that are not divided: give it limits for one cluster, or different ones by an override policy"}
 	case f.Scale == nil && s.Template != nil && !s.Wishes.InheritsReplicas():
 		return &Refusal{Reason: ReplicasUnplaced, Message: render.ReplicasAnnotation + ": its kind has no replicas to divide"}
 	case f.Scale == nil || f.Scale.Fault != "" || s.Template == nil:

@@ -22,11 +22,16 @@ func TestScaledBy(t *testing.T) {
 		object *unstructured.Unstructured
 		want   string
 	}{
-		"Deployment":   {"whatever the version", sample.Autoscaler(m1, "apps/v1", "Deployment", "web"), "Deployment.apps/shop/web"},
-		"Core":         {"a workload in the core group", sample.Autoscaler(m1, "v1", "ReplicationController", "web"), "ReplicationController/shop/web"},
-		"OddGroup":     {"the group is invalid", sample.Autoscaler(m1, "a/b/c", "Deployment", "web"), ""},
-		"NoName":       {"the target has no name", sample.Autoscaler(m1, "apps/v1", "Deployment", ""), ""},
-		"NoReference":  {"the API server would reject it", odd(func(u *unstructured.Unstructured) { u.Object["spec"] = map[string]any{"scaleTargetRef": "web"} }), ""},
+		"Deployment":  {"whatever the version", sample.Autoscaler(m1, "apps/v1", "Deployment", "web"), "Deployment.apps/shop/web"},
+		"Core":        {"a workload in the core group", sample.Autoscaler(m1, "v1", "ReplicationController", "web"), "ReplicationController/shop/web"},
+		"OddGroup":    {"the group is invalid", sample.Autoscaler(m1, "a/b/c", "Deployment", "web"), ""},
+		"NoName":      {"the target has no name", sample.Autoscaler(m1, "apps/v1", "Deployment", ""), ""},
+		"NoReference": {"the API server would reject it", odd(func(u *unstructured.Unstructured) { u.Object["spec"] = map[string]any{"scaleTargetRef": "web"} }), ""},
+		"ScaledObject": {"KEDA makes an autoscaler of it", odd(func(u *unstructured.Unstructured) {
+			u.SetAPIVersion("keda.sh/v1alpha1")
+			u.SetKind("ScaledObject")
+			u.Object["spec"] = map[string]any{"scaleTargetRef": map[string]any{"name": "web"}}
+		}), "Deployment.apps/shop/web"},
 		"NoAutoscaler": {"a ConfigMap scales nothing", odd(func(u *unstructured.Unstructured) { u.SetKind("ConfigMap") }), ""},
 	}
 	for name, tc := range cases {

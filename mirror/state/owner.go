@@ -78,7 +78,7 @@ func (w *Work) boundTo(obj *unstructured.Unstructured) types.NamespacedName {
 
 // scaledBy returns the workload that the Work's autoscaler scales, if it carries one.
 func (w *Work) scaledBy(obj *unstructured.Unstructured) render.Identity {
-	if w.Source.GroupKind() != AutoscalerKind {
+	if !IsAutoscaler(w.Source.GroupKind()) {
 		return render.Identity{}
 	}
 	manifest, _ := render.ManifestOf(obj.Object)
