@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/cli-runtime/pkg/resource"
@@ -130,31 +131,53 @@ func chooseClusters(files *gather.Files, u *unstructured.Unstructured, clusters 
 
 // readManifests returns the manifests, and why others cannot be rendered. Of two of the same object, it returns the last.
 func (r *renderCommand) readManifests() (all []*unstructured.Unstructured, errs []error) {
-	at := map[render.Identity]int{}
-	err := visitFiles(r.FilenameOptions, func(u *unstructured.Unstructured) error {
+	var read []*unstructured.Unstructured
+	if err := visitFiles(r.FilenameOptions, func(u *unstructured.Unstructured) error {
+		read = append(read, u)
+		return nil
+	}); err != nil {
+		errs = append(errs, err)
+	}
+	at, scopes := map[render.Identity]int{}, scopesIn(read)
+	for _, u := range read {
 		if u.GroupVersionKind().Group == "kustomize.config.k8s.io" {
 			r.tell("not mirrored: a kustomization: give its folder with -k to build it")
-			return nil
+			continue
 		}
-		if err := r.place(u); err != nil {
+		if err := r.place(u, scopes[u.GroupVersionKind().GroupKind()]); err != nil {
 			errs = append(errs, err)
-			return nil
+			continue
 		}
 		id := gather.IdentityOf(u)
 		if i, isTwice := at[id]; isTwice {
 			r.tell("warning: %s: there is another manifest of it before: the last one counts", id)
 			all[i] = u
-			return nil
+			continue
 		}
 		at[id] = len(all)
 		all = append(all, u)
-		return nil
-	})
-	if err != nil {
-		errs = append(errs, err)
 	}
 	return all, errs
 }
+
+// scopesIn returns the scopes of the kinds that definitions among the manifests define, as they name these.
+func scopesIn(manifests []*unstructured.Unstructured) map[schema.GroupKind]string {
+	scopes := map[schema.GroupKind]string{{Group: state.PolicyKind.Group, Kind: state.PolicyKind.Kind}: namespacedScope}
+	for _, u := range manifests {
+		if u.GetKind() != "CustomResourceDefinition" {
+			continue
+		}
+		of := func(fields ...string) string {
+			value, _, _ := unstructured.NestedString(u.Object, append([]string{"spec"}, fields...)...)
+			return value
+		}
+		scopes[schema.GroupKind{Group: of("group"), Kind: of("names", "kind")}] = of("scope")
+	}
+	return scopes
+}
+
+// The scopes in a CustomResourceDefinition.
+const namespacedScope, clusterScope = "Namespaced", "Cluster"
 
 func (r *renderCommand) tell(format string, args ...any) {
 	fmt.Fprintln(r.errOut, oneLine(fmt.Sprintf(format, args...)))
@@ -243,13 +266,13 @@ var clusterScoped = map[string][]string{
 
 // place gives a manifest without a namespace the one to use. Works are named after it, so a wrong
 // one must not go unnoticed.
-func (r *renderCommand) place(u *unstructured.Unstructured) error {
+func (r *renderCommand) place(u *unstructured.Unstructured, scope string) error {
 	gvk := u.GroupVersionKind()
 	switch {
-	case u.GetNamespace() != "" || slices.Contains(clusterScoped[gvk.Group], gvk.Kind):
+	case u.GetNamespace() != "" || scope == clusterScope || slices.Contains(clusterScoped[gvk.Group], gvk.Kind):
 	case r.namespace != "":
 		u.SetNamespace(r.namespace)
-	case scheme.Scheme.Recognizes(gvk):
+	case scheme.Scheme.Recognizes(gvk) || scope == namespacedScope:
 		return misuse("cannot render %s %q: it has no namespace: give --namespace", gvk.GroupKind(), u.GetName())
 	default:
 		warning := fmt.Sprintf("%s %q has no namespace, and is rendered as cluster-scoped: if its kind is namespaced, give --namespace", gvk.GroupKind(), u.GetName())
@@ -280,6 +303,14 @@ func (r *renderCommand) render(files *gather.Files, u *unstructured.Unstructured
 	}
 	for _, notice := range v.Notices {
 		r.tell("warning: %s: %s: %s", f.ID, notice.Reason, notice.Message)
+	}
+	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
+		if t := v.Targets[cluster]; t.Operation.Kind == "" && len(errs) == 0 {
+			r.tell("not mirrored to %s: %s: %s", cluster, f.ID, t.Because)
+		}
+	}
+	if len(v.Targets) == 0 && len(errs) == 0 {
+		r.tell("not mirrored: %s: it asks for %s, which matches no cluster", f.ID, f.Source.Wishes)
 	}
 	for _, op := range v.Plan() {
 		errs = append(errs, r.print(files, op, v))

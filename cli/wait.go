@@ -205,7 +205,9 @@ func (w *waitCommand) behind(j judge.Judgement, seen seenWorks) (missing []strin
 		return nil, fmt.Errorf("%s does not ask to be mirrored: karmada-mirror explain %s", f.ID, f.ID)
 	}
 	lines := statusesOf(j, seen.states, func(string) bool { return false })
-	lines = slices.DeleteFunc(lines, func(line mirrorStatus) bool { return line.Decision == judge.Unwanted.String() })
+	lines = slices.DeleteFunc(lines, func(line mirrorStatus) bool {
+		return line.Decision == judge.Unwanted.String() && !j.Verdict.Targets[line.Cluster].Replaces
+	})
 	if len(lines) == 0 {
 		missing = append(missing, "no cluster matches yet")
 	}

@@ -19,8 +19,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -150,5 +153,32 @@ func TestWaitForHealthy(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestWaitForReplacement: a cluster that still has an earlier object of that name, which is to be replaced, is waited for.
+func TestWaitForReplacement(t *testing.T) {
+	page := func(uid, value string) *judge.Source {
+		return judge.NewSource(&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "immutable": true, "data": map[string]any{"a": value},
+			"metadata": map[string]any{"name": "page", "namespace": "shop", "uid": uid, "annotations": map[string]any{render.ClustersAnnotation: "m1,m2"}},
+		}}, render.Wishes{})
+	}
+	seen := seenWorks{states: workStates{}, reports: map[types.NamespacedName]*state.Report{}}
+	work := func(s *judge.Source, cluster string) *state.Work {
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(s.Template.Work(cluster)); err != nil {
+			t.Fatal(err)
+		}
+		u.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Applied", "status": "True"}}}
+		seen.note(u)
+		return state.NewWork(u)
+	}
+	is := page("2", "c")
+	f := judge.Facts{ID: is.ID, Source: is, Live: true, Clusters: map[string]judge.ClusterFacts{"m1": {State: judge.ClusterJoined}, "m2": {State: judge.ClusterJoined}},
+		Works: map[string]*state.Work{"m1": work(is, "m1"), "m2": work(page("1", "b"), "m2")}}
+	missing, err := (&waitCommand{until: untilApplied}).behind(judge.On(f), seen)
+	if err != nil || len(missing) != 1 || !strings.HasPrefix(missing[0], "m2: ") {
+		t.Errorf("%q, %v", missing, err)
 	}
 }

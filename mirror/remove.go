@@ -42,9 +42,7 @@ func (c *Controller) prove(ctx context.Context, id render.Identity) (*proof, err
 	if err != nil {
 		return nil, err
 	}
-	if p.Judgement, _, err = c.confirmLoss(ctx, judge.On(facts)); err == nil { // what replaces a Work rests on more
-		p.Judgement, _, err = c.confirmWaves(ctx, p.Judgement)
-	}
+	p.Judgement, _, err = c.confirmLoss(ctx, judge.On(facts)) // what replaces a Work rests on overrides, too
 	return p, err
 }
 
@@ -127,6 +125,9 @@ func only(plan []judge.Operation, kind judge.OperationKind) []judge.Operation {
 // delete carries out a deletion, with a new proof if the given one no longer holds.
 func (c *Controller) delete(ctx context.Context, p *proof, cluster string, o *write.Outcome) {
 	planned, _ := p.deletion(cluster)
+	if planned.Replaces && !c.writer.Takes(ctx, p.Verdict, planned, o) { // the member would be left without either
+		return
+	}
 	isDoubled, err := c.client.IsDoubled(ctx, planned.Work) // its age does not count as that of the proof
 	if err != nil {
 		o.Fail(err)

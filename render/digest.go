@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Digest identifies what a Work means: equal digests make equal member objects. The
@@ -183,6 +184,11 @@ func parseGeneration(s string) int64 {
 func GenerationOf(manifest map[string]any) int64 {
 	u := unstructured.Unstructured{Object: manifest}
 	return parseGeneration(u.GetAnnotations()[templateGenerationAnnotation])
+}
+
+// UIDOf returns the UID of the source from which a manifest was made.
+func UIDOf(manifest map[string]any) types.UID {
+	return types.UID((&unstructured.Unstructured{Object: manifest}).GetAnnotations()[templateUIDAnnotation])
 }
 
 // prunedDepth is how deep normalize deletes: a Job's

@@ -54,13 +54,13 @@ func hashOf(value any) uint32 {
 type reader func(obj map[string]any) any
 
 // fixed are the readers of Kubernetes' kinds (ValidateUpdate in pkg/apis and pkg/registry of k8s.io/kubernetes, v1.35).
-// CustomResourceDefinitions are missing: all their objects would be deleted with them.
+// CustomResourceDefinitions, volumes and claims are missing: more than the object would be deleted with them. So are fields that an
+// API server lets a user set once, or fills in: that one Work has them, and another has not, says nothing.
 var fixed = map[schema.GroupKind]reader{
-	{Kind: "PersistentVolume"}:      exceptOf("spec", "accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity", "persistentVolumeReclaimPolicy", "storageClassName", "volumeAttributesClassName"),
-	{Kind: "PersistentVolumeClaim"}: exceptOf("spec", "resources", "volumeAttributesClassName"),
-	{Kind: "Secret"}:                at([]string{"type"}),
-	{Kind: "Service"}:               ofService,
-	{Kind: "Pod"}:                   ofPod,
+	{Kind: "Pod"}:           ofPod,
+	{Kind: "ResourceQuota"}: at([]string{"spec", "scopes"}),
+	{Kind: "Secret"}:        at([]string{"type"}),
+	{Kind: "Service"}:       ofService,
 
 	{Group: "apps", Kind: "ControllerRevision"}:                      at([]string{"data"}),
 	{Group: "apps", Kind: "DaemonSet"}:                               at([]string{"spec", "selector"}),
@@ -90,11 +90,6 @@ func at(paths ...[]string) reader {
 	}
 }
 
-// exceptOf reads a field without some of its own.
-func exceptOf(field string, except ...string) reader {
-	return func(obj map[string]any) any { return withoutKeys(fieldsOf(obj[field]), except...) }
-}
-
 func withoutKeys(m map[string]any, keys ...string) map[string]any {
 	m = maps.Clone(m)
 	for _, key := range keys {
@@ -103,15 +98,13 @@ func withoutKeys(m map[string]any, keys ...string) map[string]any {
 	return m
 }
 
-// ofService reads whether a Service is headless, its first family if that was chosen, and the class of its load balancer, but
-// nothing of one that only names another host.
+// ofService reads whether a Service is headless, but nothing of one that only names another host.
 func ofService(obj map[string]any) any {
 	spec := fieldsOf(obj["spec"])
 	if spec["type"] == string(corev1.ServiceTypeExternalName) {
 		return nil
 	}
-	families, _ := spec["ipFamilies"].([]any)
-	return []any{spec["clusterIP"] == corev1.ClusterIPNone, families[:min(1, len(families))], spec["loadBalancerClass"]}
+	return spec["clusterIP"] == corev1.ClusterIPNone
 }
 
 // ofPod reads a Pod without what may change: images, its deadlines, and tolerations.

@@ -75,11 +75,12 @@ func (s *Files) resourceOf(id render.Identity) schema.GroupResource {
 		plural, _, _ := unstructured.NestedString(d.Object, "spec", "names", "plural")
 		return schema.GroupResource{Group: id.Group, Resource: plural}
 	}
-	plural, _ := meta.UnsafeGuessKindToResource(u.GroupVersionKind())
-	simple := plural.GroupResource()
-	if simple.Resource = strings.ToLower(id.Kind) + "s"; s.configuration != nil {
-		if _, is := s.configuration.Resource(simple); is {
-			return simple
+	plural, singular := meta.UnsafeGuessKindToResource(u.GroupVersionKind())
+	if s.configuration != nil {
+		for _, r := range s.configuration.Resources {
+			if r.Group == id.Group && strings.HasPrefix(r.Resource, singular.Resource) && len(r.Resource) <= len(singular.Resource)+len("es") {
+				return r.GroupResource()
+			}
 		}
 	}
 	return plural.GroupResource()

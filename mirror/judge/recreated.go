@@ -6,24 +6,26 @@ import "github.com/karmada-target/karmada-mirror/mirror/state"
 const BecauseReplaced = "the source was recreated, and the earlier object cannot become what it is now: it is deleted and created again"
 
 // isBarred reports whether a Work carries an earlier object of that name, which cannot become what is wanted. What stays in
-// the member when the Work is deleted would be in the way.
+// the member when the Work is deleted would be in the way, and what admission has made of a Work says nothing about the source.
 func (f Facts) isBarred(w *state.Work, t Target) bool {
-	return w != nil && w.IsOursFor(f.ID) && t.Rendering != nil && t.UID() != "" && !w.IsMadeFrom(t.UID()) &&
-		w.Bars(t.immutable) && !w.Preserves() && !t.options.PreserveOnDeletion
+	_, isAltered := f.Altered[w.Cluster]
+	return w.IsOursFor(f.ID) && t.UID() != "" && !w.IsMadeFrom(t.UID()) && w.Bars(t.immutable) && !t.isIn(w) &&
+		!w.IsAltered() && !isAltered && !w.Preserves() && !t.options.PreserveOnDeletion
 }
 
-// replace decides to delete Works whose turn it is and that are barred: as in one cluster, an object that was deleted and created
-// again is another one.
+// replace decides to delete Works that are barred: as in one cluster, an object that was deleted and created again is another one.
+// In waves, the members are asked first, one wave after another: a refusal holds up the next.
 func (v *Verdict) replace(f Facts) {
 	for cluster, t := range v.Targets {
 		w := f.Works[cluster]
 		switch {
-		case t.Decision != Wanted || !f.isBarred(w, t) || w.Terminating:
+		case w == nil || w.Terminating || t.Decision != Wanted || t.Rendering == nil || !f.Source.Deleted.IsZero() || f.inWaves() || !f.isBarred(w, t):
 		case t.isSuspended():
 			v.hold(f, cluster, BecauseReplaced+", once the cluster is no longer suspended")
 		default:
 			t.Replaces = true
 			v.Targets[cluster] = t.unwanted(f, BecauseReplaced)
+			v.NeedsApproval = v.NeedsApproval || f.predatesDefinition()
 		}
 	}
 }

@@ -37,8 +37,8 @@ type place struct {
 	isWritten, leaves bool
 	// mayHave: it may have the content without having come through with it, and gets nothing now. had: it is pending, and had
 	// the content until another user changed its Work. hasOlder: it is pending, and has older content. isBusy: it is to be
-	// written, and has not come through with what it has. isEmpty: it is pending, and has no Work. hasIt: it is pending, and has the content, but is suspended.
-	mayHave, had, hasOlder, isBusy, isEmpty, hasIt bool
+	// written, and has not come through with what it has. hasIt: it is pending, and has the content, but is suspended.
+	mayHave, had, hasOlder, isBusy, hasIt bool
 	// isAltered: it has what admission made of the content, and this process has not seen admission do so on the same write.
 	// Admission may no longer do so, and then that content is new to the member: it is written again, in its turn.
 	isAltered bool
@@ -88,10 +88,8 @@ func (p place) rank() int {
 		return 0
 	case p.isBusy:
 		return 1
-	case p.isEmpty: // since it is replaced, perhaps
-		return 2
 	}
-	return 3
+	return 2
 }
 
 // wasAsked returns the labels by which a source asked for a cluster until a moment ago, if it has no Work there; nil otherwise.
@@ -126,11 +124,11 @@ func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 		p.stage, p.because = stuck, "cannot be written: "+target.Because
 		p.mayHave = w != nil && (w.Source == f.ID || target.Rendering != nil && target.isIn(w)) && !r.isOlder(w) && !f.lets(w, false)
 	case w != nil && w.Terminating:
-		p.stage, p.because, p.mayHave = stuck, "is still being deleted", !target.lacksContent(w) || f.isBarred(w, target)
+		p.stage, p.because, p.mayHave = stuck, "is still being deleted", !target.lacksContent(w)
 	case target.lacksContent(w) && !f.sawAltered(cluster, target), w.State == state.WorkSuspended && !target.isSuspended():
 		p.stage, p.because, p.counts = pending, "has not been written", !target.isSuspended()
 		p.had, p.hasIt = p.counts && f.hadContent(cluster, target), !target.lacksContent(w)
-		p.hasOlder, p.isEmpty = w != nil && !p.hasIt, w == nil
+		p.hasOlder = w != nil && !p.hasIt
 		if p.mayHave = !p.had && f.Changed[cluster]; p.mayHave {
 			p.because = hasChanged
 		}

@@ -45,6 +45,14 @@ func writeOf(v judge.Verdict, op judge.Operation) write {
 	return w
 }
 
+// contestedOf identifies a write for contests: what makes way for content counts as that content does.
+func contestedOf(v judge.Verdict, op judge.Operation) write {
+	if op.Kind == judge.Delete && op.Replaces {
+		op.Kind = judge.Update
+	}
+	return writeOf(v, op)
+}
+
 // Holdback is why an operation should not be carried out now.
 type Holdback struct {
 	Refusal *judge.Refusal
@@ -75,7 +83,7 @@ func (m *Memory) Check(v judge.Verdict, op judge.Operation) (Holdback, bool) {
 			return Holdback{Retry: left}, true
 		}
 	}
-	return m.contests.check(workKey{v.ID, op.Cluster}, w, now)
+	return m.contests.check(workKey{v.ID, op.Cluster}, contestedOf(v, op), now)
 }
 
 // Holds reports whether an operation should not be carried out now.
@@ -102,7 +110,7 @@ func (m *Memory) Reported(id render.Identity, cluster, notice string) {
 
 // Repeat adds a write to the contest about a Work, as one that something undoes each time without an error.
 func (m *Memory) Repeat(v judge.Verdict, op judge.Operation) {
-	m.contests.count(workKey{v.ID, op.Cluster}, writeOf(v, op), m.clock.Now())
+	m.contests.count(workKey{v.ID, op.Cluster}, contestedOf(v, op), m.clock.Now())
 }
 
 // Receipt holds what matters of the API server's answer to a write.
@@ -114,7 +122,7 @@ type Receipt struct {
 // Wrote notes a write that succeeded.
 func (m *Memory) Wrote(v judge.Verdict, op judge.Operation, answer Receipt) {
 	wrote, now := writeOf(v, op), m.clock.Now()
-	m.contests.count(workKey{v.ID, op.Cluster}, wrote, now)
+	m.contests.count(workKey{v.ID, op.Cluster}, contestedOf(v, op), now)
 	m.change(v.ID, op.Cluster, func(w *work) {
 		if w.sending {
 			next := &expectation{write: wrote, answer: answer, until: now.Add(AwaitCache)}

@@ -145,7 +145,9 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 		if carried := (&unstructured.Unstructured{Object: manifest}); !render.ForeignMark(carried.GetLabels(), nil).Binding { // never what we write
 			w.version = unique.Make(carried.GroupVersionKind().Version)
 		}
-		w.immutable = render.ImmutableOf(manifest)
+		if render.UIDOf(manifest) == types.UID(annotations[render.SourceUIDAnnotation]) { // otherwise, someone has edited one of the two
+			w.immutable = render.ImmutableOf(manifest)
+		}
 		paths, _ := render.ScalePathsOf(w.Source.GroupKind(), usualReplicasPath)
 		if scale, err = paths.Read(manifest); err == nil {
 			w.replicas = scale.Replicas + 1

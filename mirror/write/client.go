@@ -55,7 +55,17 @@ func (c Client) create(ctx context.Context, namespace string, body []byte) (memo
 }
 
 // patch sends a merge patch or, if that would lose content, replaces what it changes of the live Work.
-func (c Client) patch(ctx context.Context, namespace, name string, body []byte) (answer memory.Receipt, err error) {
+func (c Client) patch(ctx context.Context, namespace, name string, body []byte) (memory.Receipt, error) {
+	return c.patchWith(ctx, namespace, name, body)
+}
+
+// dryRun asks whether a patch would be taken, and changes nothing.
+func (c Client) dryRun(ctx context.Context, namespace, name string, body []byte) error {
+	_, err := c.patchWith(ctx, namespace, name, body, metav1.DryRunAll)
+	return err
+}
+
+func (c Client) patchWith(ctx context.Context, namespace, name string, body []byte, dryRun ...string) (answer memory.Receipt, err error) {
 	kind := types.MergePatchType
 	if render.LosesNulls(body) {
 		kind = types.JSONPatchType
@@ -63,7 +73,11 @@ func (c Client) patch(ctx context.Context, namespace, name string, body []byte) 
 			return answer, err
 		}
 	}
-	return c.write(ctx, c.rest.Patch(kind).Namespace(namespace).Resource(render.WorksResource.Resource).Name(name).Body(body))
+	request := c.rest.Patch(kind).Namespace(namespace).Resource(render.WorksResource.Resource).Name(name).Body(body)
+	for _, stage := range dryRun {
+		request.Param("dryRun", stage)
+	}
+	return c.write(ctx, request)
 }
 
 func (c Client) replacement(ctx context.Context, namespace, name string, mergePatch []byte) ([]byte, error) {

@@ -363,6 +363,24 @@ func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) 
 	}
 }
 
+// Takes reports whether the API server would take, as an update, what is to replace a Work. If not, it notes why.
+func (w *Writer) Takes(ctx context.Context, v judge.Verdict, deletion judge.Operation, o *Outcome) bool {
+	op := judge.Operation{Kind: judge.Update, Cluster: deletion.Cluster, Work: deletion.Work}
+	held, isHeld := w.Memory.Check(v, op)
+	if isHeld {
+		o.hold(held.Retry, held.Refusal)
+		return false
+	}
+	body, err := op.Body(v)
+	if err == nil {
+		err = w.Client.dryRun(ctx, op.Work.Namespace, op.Work.Name, body)
+	}
+	if err != nil {
+		w.noteFailure(v, op, err, o)
+	}
+	return err == nil
+}
+
 // mark marks a Work whose deletion is held. If an approval has come to cover the mark before it was there to be seen, it is made
 // again.
 func (w *Writer) mark(ctx context.Context, op judge.Operation) (answer memory.Receipt, err error) {

@@ -63,6 +63,19 @@ var wanted = []struct {
 		},
 	},
 	{
+		"what admission adds to Pods", "each member's adds its own",
+		func(obj *unstructured.Unstructured, d difference) bool {
+			return obj.GetKind() == "Pod" && d.missing && len(d.path) == 2 && slices.Contains([]string{"nodeName", "overhead", "preemptionPolicy", "priority"}, d.path[1])
+		},
+	},
+	{
+		"what controllers leave in ReplicaSets", "each member's leave their own",
+		func(obj *unstructured.Unstructured, d difference) bool {
+			key, ok := d.key("annotations")
+			return ok && obj.GetKind() == "ReplicaSet" && d.missing && strings.HasPrefix(key, "deployment.kubernetes.io/")
+		},
+	},
+	{
 		"fields that are null", "they mean nothing in an object that the API server knows by its type",
 		func(obj *unstructured.Unstructured, d difference) bool {
 			return d.missing && d.theirs == nil && scheme.Scheme.IsGroupRegistered(obj.GroupVersionKind().Group)

@@ -462,9 +462,9 @@ func (m *machine) judgeDeletion(of target, work string, at time.Time, hasHappene
 }
 
 // judgeReplacement says what is wrong with the deletion of the Work of an object that is there: the Work must carry an earlier one
-// that cannot become what it is now, when it is the turn of the cluster.
+// that cannot become what it is now, and that does not go in waves.
 func (m *machine) judgeReplacement(of target, work string, at time.Time) string {
-	from, why := m.since(m.quietAt, at), "there was no reason for it"
+	from := m.since(m.quietAt, at)
 	for _, was := range m.witness.of(work, from, at) {
 		if was.Content == nil || was.Content.Payload["immutable"] != true || was.Preserved {
 			continue
@@ -477,15 +477,12 @@ func (m *machine) judgeReplacement(of target, work string, at time.Time) string 
 			if state != model.Present || like.UID == was.UID || like.Suspended || like.Preserved || equality.Semantic.DeepEqual(like.Content.Payload, was.Content.Payload) {
 				continue
 			}
-			if !m.history.hasWaves(of.key) {
-				return ""
-			}
-			if why = m.judgeOrder(of, sight{at: at, Copy: like, isGiven: true}, from); why == "" {
+			if !moment.InWaves(of.key) {
 				return ""
 			}
 		}
 	}
-	return why
+	return "there was no reason for it"
 }
 
 // isAnother reports whether a Work that has ended was made from another object than each of those that existed since the

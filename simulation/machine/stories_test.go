@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -185,10 +186,51 @@ var stories = map[string]func(*machine) error{
 				return m.put(thePage, 2, map[string]string{selectorKey: "tier=edge", wavesKey: "m1;*", "karmada.target/wave-bake": "30m", "karmada.target/wave-deadline": "1h"}, nil)
 			}, pause(2*time.Second), m.cluster("m3", edge), pause(2*time.Second), m.countOf(2), m.cluster("m1", egde), pause(300*time.Millisecond), m.cluster("m1", edge), pause(time.Minute), m.countOf(2), m.quiet)
 	},
-	"SealedInWaves": func(m *machine) error { // it is replaced in one cluster after another, and a canary that fails holds the others
-		return m.tell(m.page(map[string]string{clustersKey: "m1,m2,m3", wavesKey: "m1;*(1)"}), m.quiet, func() error { return m.seal(thePage, 1) }, m.quiet,
-			m.ails("m1"), func() error { return m.edit(thePage, 2) }, pause(time.Minute), m.keeps("m2", "1"), m.keeps("m3", "1"),
-			m.quiet, m.keeps("m1", "2"), m.keeps("m2", "2"), m.keeps("m3", "2"))
+	"Sealed": func(m *machine) error { // it is replaced
+		return m.tell(m.page(to("m1,m2,m3")), m.quiet, func() error { return m.seal(thePage, 1) }, m.quiet, func() error { return m.edit(thePage, 2) }, m.quiet, m.keeps("m1", "2"), m.keeps("m2", "2"), m.keeps("m3", "2"))
+	},
+	"SealedIsRefused": func(m *machine) error { // what would replace it: the member keeps what it has
+		refuses := func(op string, gr schema.GroupResource, subresource string, new, _ apiserver.Object) (apiserver.Object, error) {
+			if manifest, err := model.ManifestOf(&unstructured.Unstructured{Object: new}); gr == works && subresource == "" && op != "DELETE" && err == nil {
+				if value, _, _ := unstructured.NestedString(manifest.Object, "data", "key"); value == "2" {
+					return nil, apierrors.NewForbidden(gr, "", errors.New("denied by a policy"))
+				}
+			}
+			return new, nil
+		}
+		return m.tell(m.page(to("m1")), m.quiet, func() error { return m.seal(thePage, 1) }, m.quiet, m.admits(refuses, m.edited(2), pause(10*time.Minute), m.keeps("m1", "1")))
+	},
+	"SealedLosesItsNote": func(m *machine) error { // an edit of its Work is no other object
+		var from time.Time
+		return m.tell(m.page(to("m1")), m.override, m.quiet, func() error { return m.seal(thePage, 1) }, m.quiet, now(&from), m.modified(workRef(model.WorkKey("m1", thePage)), func(u *unstructured.Unstructured) {
+			annotations := u.GetAnnotations()
+			delete(annotations, "karmada.target/source-uid")
+			u.SetAnnotations(annotations)
+		}), pause(time.Minute), m.deletes(&from, 0, 0))
+	},
+	"SealedIsContested": func(m *machine) error { // something restores the earlier Work each time
+		var from time.Time
+		var earlier apiserver.Object
+		ref := workRef(model.WorkKey("m1", thePage))
+		restores := func() error {
+			for end := time.Now().Add(time.Hour); time.Now().Before(end); time.Sleep(time.Second) {
+				there := m.store.Get(ref)
+				if u := (&unstructured.Unstructured{Object: there}); there == nil || u.GetDeletionTimestamp() != nil || equality.Semantic.DeepEqual(there["spec"], earlier["spec"]) {
+					continue
+				}
+				if _, err := m.store.Modify(ref, "", func(o apiserver.Object) {
+					o["spec"] = earlier["spec"]
+					(&unstructured.Unstructured{Object: o}).SetAnnotations((&unstructured.Unstructured{Object: earlier}).GetAnnotations())
+				}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		return m.tell(m.page(to("m1")), m.quiet, func() error { return m.seal(thePage, 1) }, m.quiet, func() error { earlier = m.store.Get(ref); return nil }, now(&from), m.edited(2), restores, m.deletes(&from, 2, 40))
+	},
+	"SealedInWaves": func(m *machine) error { // the canary refuses, and holds up the others
+		return m.tell(m.page(map[string]string{clustersKey: "m1,m2,m3", wavesKey: "m1;*(1)"}), m.quiet, func() error { return m.seal(thePage, 0) }, pause(time.Minute), func() error { return m.edit(thePage, 2) }, pause(time.Minute), m.countOf(3), m.keeps("m2", "0"), m.keeps("m3", "0"))
 	},
 	"RecreatedInWaves": func(m *machine) error { // a deletion waits for no wave, and a first Work does
 		return m.tell(m.page(inTwoWaves), m.quiet, m.gone, m.vanished, m.ails("m1"), m.page(inTwoWaves), pause(time.Minute), m.countOf(1), m.quiet)
