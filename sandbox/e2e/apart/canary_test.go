@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -72,12 +71,13 @@ func TestCanary(t *testing.T) {
 func prunedInWaves(t *testing.T) {
 	t.Helper()
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	Kubectl(t, "apply", "-f", filepath.Join("..", "..", "..", "render", "testdata", "field", "08-waves-pruned-configmap.yaml"))
-	t.Cleanup(func() { _, _ = TryKubectl(t, "delete", "namespace", "shop", "--wait=false") })
+	ns := NewName(t, "pruned")
+	Kubectl(t, "apply", "-f", fieldIn(t, ns, "08-waves-pruned-configmap"))
+	t.Cleanup(func() { _ = Env.Admin.Resource(Namespaces).Delete(context.Background(), ns, metav1.DeleteOptions{}) })
 	has := func(member, name string, isThere bool) {
 		t.Helper()
 		Eventually(t, fmt.Sprintf("%s in %s: %v", name, member, isThere), func(ctx context.Context) error {
-			_, err := Env.Member(member).Resource(ConfigMaps).Namespace("shop").Get(ctx, name, metav1.GetOptions{})
+			_, err := Env.Member(member).Resource(ConfigMaps).Namespace(ns).Get(ctx, name, metav1.GetOptions{})
 			if isThere {
 				return err
 			}
@@ -85,27 +85,27 @@ func prunedInWaves(t *testing.T) {
 		})
 	}
 	has(Pull, "settings-aaa", true)
-	Eventually(t, "the Deployment in "+Pull, InMember(Pull, deployments, "shop", "web", int64(1), "spec", "replicas"))
-	Kubectl(t, "-n", "shop", "create", "configmap", "settings-bbb", "--from-literal=level=debug")
+	Eventually(t, "the Deployment in "+Pull, InMember(Pull, deployments, ns, "web", int64(1), "spec", "replicas"))
+	Kubectl(t, "-n", ns, "create", "configmap", "settings-bbb", "--from-literal=level=debug")
 	rolls := func(image string) {
-		Change(t, deployments, "shop", "web", func(u *unstructured.Unstructured) {
+		Change(t, deployments, ns, "web", func(u *unstructured.Unstructured) {
 			containers := []any{map[string]any{"name": "web", "image": image, "envFrom": []any{map[string]any{"configMapRef": map[string]any{"name": "settings-bbb"}}}}}
 			SetField(containers, "spec", "template", "spec", "containers")(u)
 		})
 	}
 	rolls("broken:1")
 	Eventually(t, "the content in "+Push, func(ctx context.Context) error {
-		u, err := Env.Member(Push).Resource(deployments).Namespace("shop").Get(ctx, "web", metav1.GetOptions{})
+		u, err := Env.Member(Push).Resource(deployments).Namespace(ns).Get(ctx, "web", metav1.GetOptions{})
 		if err == nil && !strings.Contains(fmt.Sprint(u.Object["spec"]), "settings-bbb") {
 			err = errors.New("it still has the earlier content")
 		}
 		return err
 	})
-	Remove(t, ConfigMaps, "shop", "settings-aaa")
+	Remove(t, ConfigMaps, ns, "settings-aaa")
 	has(Push, "settings-aaa", false)
 	Pass(t, 5*time.Second)
 	has(Pull, "settings-aaa", true)
-	if output := MustKarmadaMirror(t, "explain", "configmap/settings-aaa", "-n", "shop"); !strings.Contains(output, "Deployment.apps/shop/web need it") {
+	if output := MustKarmadaMirror(t, "explain", "configmap/settings-aaa", "-n", ns); !strings.Contains(output, "Deployment.apps/"+ns+"/web need it") {
 		t.Errorf("explain does not say why it stays:\n%s", output)
 	}
 	rolls("web:2")

@@ -1,6 +1,7 @@
 package apart
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -30,14 +31,11 @@ rules:
 - {apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}
 `)))
 	StartDaemon(t, DaemonOptions{})
-	const ns = "shop"
-	MakeNamespace(t, ns, nil, nil)
-	folder := filepath.Join("..", "..", "..", "render", "testdata", "field")
-	before, after, job := filepath.Join(folder, "04-recreated-immutable.yaml"), filepath.Join(folder, "04-recreated-immutable.after.yaml"), filepath.Join(folder, "23-hook-job-recreated.yaml")
-	text, err := os.ReadFile(filepath.Join(folder, "14-statefulset-orphan.yaml"))
+	ns := NewNamespace(t)
+	before, after, job, small := fieldIn(t, ns, "04-recreated-immutable"), fieldIn(t, ns, "04-recreated-immutable.after"), fieldIn(t, ns, "23-hook-job-recreated"), fieldIn(t, ns, "14-statefulset-orphan")
+	text, err := os.ReadFile(small)
 	Must(t, err)
-	small, large := filepath.Join(t.TempDir(), "small.yaml"), filepath.Join(t.TempDir(), "large.yaml")
-	WriteFile(t, small, text)
+	large := filepath.Join(t.TempDir(), "large.yaml")
 	WriteFile(t, large, []byte(strings.ReplaceAll(string(text), "1Gi", "2Gi")))
 
 	apps := func(resource string) schema.GroupVersionResource {
@@ -97,4 +95,12 @@ rules:
 	})
 	Pass(t, 5*time.Second) // and no deletion comes later
 	each(false)
+}
+
+// fieldIn returns a file with an input that was made from a public bug report, in a namespace of its own.
+func fieldIn(t *testing.T, namespace, name string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), name+".yaml")
+	WriteFile(t, file, bytes.ReplaceAll(RepositoryFile(t, "render", "testdata", "field", name+".yaml"), []byte("shop"), []byte(namespace)))
+	return file
 }
