@@ -5,6 +5,7 @@ go 1.26.1
 require (
 	github.com/argoproj/argo-cd/gitops-engine v0.0.0-20260914071520-c9c369efcc5b
 	github.com/karmada-target/karmada-mirror v0.0.0
+	github.com/yuin/gopher-lua v1.1.2
 	k8s.io/apimachinery v0.37.2
 	sigs.k8s.io/cli-utils v0.37.2
 )

@@ -3,10 +3,13 @@ package health
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/argoproj/argo-cd/gitops-engine/pkg/health"
+	lua "github.com/yuin/gopher-lua"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
@@ -209,4 +212,74 @@ func argoOf(t *testing.T, source *unstructured.Unstructured) health.HealthStatus
 		t.Fatal(err)
 	}
 	return result.Status
+}
+
+// TestAutoscaler runs the health check that the how-to gives, as Argo CD runs it, in the same Lua.
+func TestAutoscaler(t *testing.T) {
+	page, err := os.ReadFile("../../docs/how-to/argo-cd-and-flux.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, check, found := strings.Cut(string(page), "autoscaling_HorizontalPodAutoscaler: |\n")
+	check, _, _ = strings.Cut(check, "```")
+	if !found {
+		t.Fatal("the page has no health check")
+	}
+	reported := func(current, desired string) []byte {
+		return []byte(`{"currentReplicas":` + current + `,"desiredReplicas":` + desired + `,"observedGeneration":4,"generation":4,"resourceTemplateGeneration":2}`)
+	}
+	for name, tc := range map[string]struct {
+		reports [][]byte
+		want    health.HealthStatusCode
+	}{
+		"Unreported": {[][]byte{nil, nil}, health.HealthStatusProgressing},
+		"Scaling":    {[][]byte{reported("2", "2"), reported("1", "3")}, health.HealthStatusProgressing},
+		"Scaled":     {[][]byte{reported("2", "2"), reported("3", "3")}, health.HealthStatusHealthy},
+	} {
+		var members []aggregate.Member
+		for i, report := range tc.reports {
+			members = append(members, aggregate.Member{Cluster: fmt.Sprint("m", i), Status: report, Generation: 2, Settled: true})
+		}
+		source := summedUp(t, newSource("autoscaling/v2", "HorizontalPodAutoscaler", map[string]any{"maxReplicas": int64(6)}, 1), members)
+		if argo := argoOf(t, source); argo == health.HealthStatusHealthy {
+			t.Errorf("%s: Argo CD's own check says %s: the page need not give another", name, argo)
+		}
+		if got := inLua(t, check, source); got != tc.want {
+			t.Errorf("%s: %s, not %s: %v", name, got, tc.want, source.Object["status"])
+		}
+	}
+}
+
+func inLua(t *testing.T, check string, obj *unstructured.Unstructured) health.HealthStatusCode {
+	t.Helper()
+	l := lua.NewState()
+	defer l.Close()
+	l.SetGlobal("obj", luaOf(l, obj.Object))
+	if err := l.DoString(check); err != nil {
+		t.Fatal(err)
+	}
+	hs, ok := l.Get(-1).(*lua.LTable)
+	if !ok {
+		t.Fatal("the health check returns no table")
+	}
+	return health.HealthStatusCode(hs.RawGetString("status").String())
+}
+
+// luaOf turns a value into one of Lua.
+func luaOf(l *lua.LState, value any) lua.LValue {
+	switch v := value.(type) {
+	case map[string]any:
+		table := l.NewTable()
+		for key, field := range v {
+			table.RawSetString(key, luaOf(l, field))
+		}
+		return table
+	case int64:
+		return lua.LNumber(v)
+	case float64:
+		return lua.LNumber(v)
+	case string:
+		return lua.LString(v)
+	}
+	return lua.LNil
 }
