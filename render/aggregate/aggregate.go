@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/json"
 )
 
 // Member is what the Work of one target reports.
@@ -59,7 +58,7 @@ var rules = map[schema.GroupKind]func(*summary) error{
 // same, at any time. (Compare them with equality.Semantic: an object without a status has an
 // empty one.)
 //
-// A kind without a rule gets the status of its only member as it is. If it has several members,
+// A kind without a rule gets the status of its only member, with the source's generations. If it has several members,
 // or the only one has reported nothing, its status stays.
 //
 // A status that is not that of the kind, is too large, or has a negative count, which no API server would
@@ -120,18 +119,5 @@ func (s *summary) set(typed any, fields ...string) error {
 			delete(s.status, field)
 		}
 	}
-	return nil
-}
-
-// only is the rule of all other kinds.
-func only(s *summary) error {
-	if len(s.members) != 1 || !s.members[0].hasReported() {
-		return nil
-	}
-	status := map[string]any{}
-	if err := json.Unmarshal(s.members[0].Status, &status); err != nil {
-		return s.members[0].undecodable(err)
-	}
-	s.status = status
 	return nil
 }

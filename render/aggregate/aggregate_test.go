@@ -156,17 +156,23 @@ func TestIsUpToDate(t *testing.T) {
 
 func TestStatusWithoutRule(t *testing.T) {
 	testStatus(t, "example.com/v1", "Gadget", map[string]statusCase{
-		"Flood":      {reason: "what is copied is bounded, too", source: `{}`, members: []Member{settled("m1", `{"log":"`+strings.Repeat("x", 300_000)+`"}`)}, fails: "m1"},
-		"One":        {"The only member's status is that of the source.", `{"status":{"a":1}}`, []Member{settled("m1", `{"b":[1,2.5,null,{"c":"d"}]}`)}, `{"b":[1,2.5,null,{"c":"d"}]}`, ""},
-		"OneFirst":   {"The source may have none yet.", `{}`, []Member{settled("m1", `{"b":true}`)}, `{"b":true}`, ""},
-		"Several":    {"No rule says how to sum them up: the status stays.", `{"status":{"a":1}}`, []Member{settled("m1", `{"b":1}`), settled("m2", `{"b":2}`)}, `{"a":1}`, ""},
-		"None":       {"Without a member, nothing is known.", `{"status":{"a":1}}`, nil, `{"a":1}`, ""},
-		"Unreported": {"Nor before the first report.", `{"status":{"a":1}}`, []Member{settled("m1", "")}, `{"a":1}`, ""},
-		"Null":       {"A null is not a report.", `{"status":{"a":1}}`, []Member{settled("m1", " null\n")}, `{"a":1}`, ""},
-		"NullStatus": {"A null is not a status either.", `{"status":null}`, nil, `{}`, ""},
-		"NotObject":  {"A status is an object.", `{}`, []Member{settled("m1", `[1]`)}, ``, `"m1"`},
-		"BadJSON":    {"A Work may have any bytes.", `{}`, []Member{settled("m1", "{\n")}, ``, `"m1"`},
-		"BadSource":  {"A custom resource without a schema may have any status.", `{"status":"fine"}`, []Member{settled("m1", `{"b":1}`)}, ``, "source"},
+		"Flood":       {reason: "what is copied is bounded, too", source: `{}`, members: []Member{settled("m1", `{"log":"`+strings.Repeat("x", 300_000)+`"}`)}, fails: "m1"},
+		"One":         {"The only member's status is that of the source.", `{"status":{"a":1}}`, []Member{settled("m1", `{"b":[1,2.5,null,{"c":"d"}]}`)}, `{"b":[1,2.5,null,{"c":"d"}]}`, ""},
+		"OneFirst":    {"The source may have none yet.", `{}`, []Member{settled("m1", `{"b":true}`)}, `{"b":true}`, ""},
+		"Observed":    {"The member has the content: what it has observed is that of the source.", `{"status":{"observedGeneration":1}}`, []Member{settled("m1", `{"observedGeneration":7,"conditions":[{"type":"Ready","observedGeneration":7},{"type":"Old","observedGeneration":6}]}`)}, `{"observedGeneration":2,"conditions":[{"type":"Ready","observedGeneration":2},{"type":"Old","observedGeneration":1}]}`, ""},
+		"NotYet":      {"It has not: the number is not equal by chance.", `{"status":{"observedGeneration":1}}`, []Member{unsettled(settled("m1", `{"observedGeneration":2,"conditions":[{"type":"Ready","observedGeneration":2}]}`))}, `{"observedGeneration":1,"conditions":[{"type":"Ready","observedGeneration":1}]}`, ""},
+		"NeverYet":    {"Nor the first time.", `{}`, []Member{unsettled(settled("m1", `{"observedGeneration":2}`))}, `{"observedGeneration":1}`, ""},
+		"Interpreted": {"An interpreter of Karmada's says what the member's controller has seen.", `{"status":{"observedGeneration":1}}`, []Member{settled("m1", `{"observedGeneration":6,"generation":7,"resourceTemplateGeneration":2}`)}, `{"observedGeneration":1}`, ""},
+		"SeenByIt":    {"It has seen it.", `{}`, []Member{settled("m1", `{"observedGeneration":7,"generation":7,"resourceTemplateGeneration":2,"a":1}`)}, `{"observedGeneration":2,"a":1}`, ""},
+		"OddNumber":   {"A kind may have a text of that name.", `{}`, []Member{settled("m1", `{"observedGeneration":"7"}`)}, `{"observedGeneration":"7"}`, ""},
+		"Several":     {"No rule says how to sum them up: the status stays.", `{"status":{"a":1}}`, []Member{settled("m1", `{"b":1}`), settled("m2", `{"b":2}`)}, `{"a":1}`, ""},
+		"None":        {"Without a member, nothing is known.", `{"status":{"a":1}}`, nil, `{"a":1}`, ""},
+		"Unreported":  {"Nor before the first report.", `{"status":{"a":1}}`, []Member{settled("m1", "")}, `{"a":1}`, ""},
+		"Null":        {"A null is not a report.", `{"status":{"a":1}}`, []Member{settled("m1", " null\n")}, `{"a":1}`, ""},
+		"NullStatus":  {"A null is not a status either.", `{"status":null}`, nil, `{}`, ""},
+		"NotObject":   {"A status is an object.", `{}`, []Member{settled("m1", `[1]`)}, ``, `"m1"`},
+		"BadJSON":     {"A Work may have any bytes.", `{}`, []Member{settled("m1", "{\n")}, ``, `"m1"`},
+		"BadSource":   {"A custom resource without a schema may have any status.", `{"status":"fine"}`, []Member{settled("m1", `{"b":1}`)}, ``, "source"},
 	})
 }
 
