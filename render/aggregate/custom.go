@@ -53,8 +53,8 @@ func (s *summary) translate(hasObserved bool, before any) {
 		case !is:
 		case hasObserved && of >= last:
 			fields["observedGeneration"] = generation
-		case i == 0 && known > 0:
-			fields["observedGeneration"] = min(known, generation)
+		case i == 0 && known > 0 && known <= generation: // a greater one was copied from a member
+			fields["observedGeneration"] = known
 		default:
 			fields["observedGeneration"] = min(of, generation-1)
 		}
