@@ -30,7 +30,7 @@ metadata: {name: karmada-mirror-secrets, labels: {rbac.karmada.target/aggregate-
 rules:
 - {apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}
 `)))
-	StartDaemon(t, DaemonOptions{})
+	StartDaemon(t, DaemonOptions{Flags: []string{"--deletion-settle-period=30s"}}) // kubectl may take its time between the two
 	ns := NewNamespace(t)
 	before, after, job, small := fieldIn(t, ns, "04-recreated-immutable"), fieldIn(t, ns, "04-recreated-immutable.after"), fieldIn(t, ns, "23-hook-job-recreated"), fieldIn(t, ns, "14-statefulset-orphan")
 	text, err := os.ReadFile(small)
