@@ -95,8 +95,8 @@ func (d *differ) assumed(ctx context.Context, visit func(judge.Facts) error) err
 // scaled visits the workload that a manifest scales, if it is an autoscaler: the workload's
 // replicas are then left to the members.
 func (d *differ) scaled(ctx context.Context, m manifest, visit func(judge.Facts) error) error {
-	id := state.NewObject(m.obj.DeepCopy()).Scales
-	if id == nil {
+	id, isAutoscaler := state.NewObject(m.obj.DeepCopy()).Scales()
+	if !isAutoscaler {
 		return nil
 	}
 	mapper, err := d.mapper()

@@ -182,6 +182,8 @@ func TestRenderField(t *testing.T) {
 		"12-instance-label-of-a-service": {[]string{"--config", "RECOMMENDED"}, `"app.kubernetes.io/instance":"shop"`, false},
 		"31-tool-labels-copied":          {[]string{"--config", "RECOMMENDED"}, `"labels":{"karmada.io/managed":"true"}`, false},
 		"19-run-once-with-ttl":           {nil, "RunsAgain: by spec.ttlStrategy, members delete it", false},
+		"29-annotation-inherited":        {nil, "ExternalSecret.external-secrets.io/shop/database member1\nnot mirrored to member1: Secret/shop/database: its owner ExternalSecret.external-secrets.io/shop/database is mirrored there", false},
+		"39-autoscaled-others":           {nil, "StatefulSet.apps/shop/db: ReplicasContested: HorizontalPodAutoscaler \"db\"\nRollout.argoproj.io/shop/web: ReplicasContested: HorizontalPodAutoscaler \"web\"", false},
 		"24-scaledobject":                {nil, `"resourcetemplate.karmada.io/retain-replicas":"true"`, false},
 		"25-autoscaler-beside-division":  {nil, "Deployment.apps/shop/web: ReplicasUnplaced: its replicas are divided, but HorizontalPodAutoscaler\nweb: ReplicasUnplaced: karmada.target/replicas: it has no replicas to divide, and scales in each cluster", false},
 	}
@@ -221,6 +223,7 @@ func TestRenderCases(t *testing.T) {
 		good      = "{apiVersion: v1, kind: ConfigMap, metadata: {name: good, namespace: shop, labels: {a/b: c}}}\n---\n"
 		widget    = "{apiVersion: example.io/v1, kind: Gateway, metadata: {name: wide, namespace: shop}, spec: {replicas: 4}}\n---\n"
 		namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {team: a}, annotations: {karmada.target/clusters: m1}}}\n---\n"
+		owned     = "{apiVersion: v1, kind: ConfigMap, metadata: {name: owned, namespace: shop, ownerReferences: [{apiVersion: example.io/v2, kind: Listener, name: wide, uid: x, controller: true}]}}\n---\n"
 		clusters  = "{apiVersion: cluster.karmada.io/v1alpha1, kind: Cluster, metadata: {name: m1}}\n---\n{apiVersion: cluster.karmada.io/v1alpha1, kind: Cluster, metadata: {name: m2}}\n"
 		head      = configHead + "resources: [{resource: configmaps, namespaces: [sh*]}, {group: example.io, resource: gateways}]\n"
 	)
@@ -250,6 +253,9 @@ func TestRenderCases(t *testing.T) {
 		"Excluded":     {"the default excludes it", strings.ReplaceAll(namespace, ": m1", ": '*,!m1'") + good, "", nil, nil, "not mirrored: ConfigMap/shop/good: ", false},
 		"Plural":       {"its plural is not the usual", "{apiVersion: a.example.io/v1, kind: Search, metadata: {name: a, namespace: shop}}", configHead + "resources: [{group: a.example.io, resource: searches}]\n", nil, []string{"Search.a.example.io/shop/a m1"}, "", false},
 		"Scope":        {"its definition says that it has no namespace", "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.io}, spec: {group: example.io, scope: Cluster, names: {kind: Widget, plural: widgets}}}\n---\n{apiVersion: example.io/v1, kind: Widget, metadata: {name: w}}", "", []string{"-n", "shop"}, []string{"Widget.example.io/w m1"}, "not mirrored: CustomResourceDefinition", false},
+		"Owned":        {"its owner's controller makes it in the member", namespace + owned + strings.Replace(widget, "Gateway", "Listener", 1), "", nil, []string{"Listener.example.io/shop/wide m1"}, "its owner Listener.example.io/shop/wide is mirrored there", false},
+		"OwnedHere":    {"its owner is not mirrored", namespace + owned + strings.Replace(strings.Replace(widget, "Gateway", "Listener", 1), "wide", "wide, annotations: {karmada.target/clusters: ''}", 1), "", nil, []string{"ConfigMap/shop/owned m1"}, "not mirrored: Listener", false},
+		"OwnedChooses": {"its clusters are its own", namespace + strings.Replace(owned, "owned,", "owned, annotations: {karmada.target/clusters: m1},", 1) + strings.Replace(widget, "Gateway", "Listener", 1), "", []string{"--cluster-file", "CLUSTERS"}, []string{"ConfigMap/shop/owned m1", "Listener.example.io/shop/wide m1"}, "", false},
 		"Policy":       {"a policy without a namespace hides no other object", good + "{apiVersion: policy.karmada.io/v1alpha1, kind: OverridePolicy, metadata: {name: q}, spec: {overrideRules: []}}", "", nil, []string{"ConfigMap/shop/good m1"}, "has no namespace", true},
 		"Scaled": {"an autoscaler beside it sets its replicas", good + "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {replicas: 2}}\n---\n{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web, namespace: shop}, spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}", "", nil,
 			[]string{"ConfigMap/shop/good m1", "Deployment.apps/shop/web m1", "HorizontalPodAutoscaler.autoscaling/shop/web m1"}, "", false},

@@ -83,11 +83,14 @@ func (c *Controller) enqueueSourcesOf(w *watch.Watch) {
 	}
 }
 
-// enqueueObject requests a sync of an object, and of what it scales.
+// enqueueObject requests a sync of an object, of what it scales, and of what its controller made.
 func (c *Controller) enqueueObject(o *state.Object) {
 	c.enqueue(o.ID)
-	if o.Scales != nil {
-		c.enqueue(*o.Scales)
+	if scaled, ok := o.Scales(); ok {
+		c.enqueue(scaled)
+	}
+	for id := range c.caches.OwnedBy(o.ID) {
+		c.enqueue(id)
 	}
 }
 

@@ -327,6 +327,9 @@ func (w *shifting) source(at spot) *unstructured.Unstructured {
 	text := w.pick("plain", "$(cluster.region:-none)", "$(cluster.label:tier:-x)", "$(cluster.name)", "$(cluster.zone)", "$(cluster.provider:-x) $(cluster.annotation:a:-y)", "$(cluster.label:topology.kubernetes.io/zone)", "$(cluster.label:cluster.karmada.io/provider:-)")
 	switch at.resource {
 	case configMaps:
+		if w.chance(30) {
+			u.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: w.pick("dep-0", "dep-1"), Controller: new(true)}})
+		}
 		u.Object["data"] = map[string]any{"key": text}
 	case deployments:
 		container := map[string]any{"name": "c", "image": text, "envFrom": []any{map[string]any{"configMapRef": map[string]any{"name": w.pick("cm-0", "cm-1")}}}}

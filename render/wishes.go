@@ -60,6 +60,11 @@ func (w Wishes) InheritsTargets() bool {
 	return (w.clusters.inherited || w.selector.inherited) && !w.fence.isBlank()
 }
 
+// TargetsAs reports whether the wishes choose clusters in the same words as others.
+func (w Wishes) TargetsAs(other Wishes) bool {
+	return w.clusters.value == other.clusters.value && w.selector.value == other.selector.value
+}
+
 // InheritsSuspension reports whether what is said about suspension is the Namespace's.
 func (w Wishes) InheritsSuspension() bool { return w.suspend.inherited }
 

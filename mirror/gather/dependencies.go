@@ -33,40 +33,42 @@ func addDependencies(f *judge.Facts, namespace *state.Namespace, s store) {
 		resource, isConfigured := configuration.Resource(schema.GroupResource{Resource: neededResources[id.Kind]})
 		isWatched := isConfigured && resource.SelectsNamespace(id.Namespace)
 		o := s.needed(id)
+		d := judge.Dependency{ID: id, Unwatched: !isWatched, OtherNamespaces: isConfigured && !isWatched}
+		needed := &judge.Source{ID: id}
 		switch {
+		case o == nil && (isWatched || !namespace.Asks()): // the members may have it all the same
+			continue
 		case o != nil && (o.System == render.SystemOwn || o.System == render.SystemEverywhere || o.Claim() != ""): // others bring it to the members
+			continue
 		case o != nil && isWatched:
-			addUnmirrored(f, judge.SourceOf(o, namespace.Wishes), s)
-		case (o != nil || !isWatched && namespace.Asks()) && len(missingOf(f, &judge.Source{}, s.worksOf(id))) > 0: // another daemon may mirror it
-			f.Dependencies = append(f.Dependencies, judge.Dependency{ID: id, OtherNamespaces: isConfigured})
+			needed = judge.SourceOf(o, namespace.Wishes)
+		case o != nil: // another daemon may mirror it
+			needed.Owner, _ = o.Owner()
+		}
+		if needed.Asks && needed.Refusal != nil { // its own Event reports that
+			continue
+		}
+		if needed.Asks {
+			d.Wishes = needed.Wishes
+		}
+		if d.Clusters = missingOf(f, needed, namespace, s); len(d.Clusters) > 0 {
+			f.Dependencies = append(f.Dependencies, d)
 		}
 	}
 }
 
-// addUnmirrored adds an object that a source needs, if it is watched but not mirrored to all of the
-// source's clusters.
-func addUnmirrored(f *judge.Facts, needed *judge.Source, s store) {
-	if needed.Asks && needed.Refusal != nil { // its own Event reports that
-		return
-	}
-	d := judge.Dependency{ID: needed.ID, Clusters: missingOf(f, needed, s.worksOf(needed.ID))}
-	if needed.Asks {
-		d.Wishes = needed.Wishes
-	}
-	if len(d.Clusters) > 0 {
-		f.Dependencies = append(f.Dependencies, d)
-	}
-}
-
-// missingOf returns the clusters of a source to which an object it needs is not mirrored.
-func missingOf(f *judge.Facts, needed *judge.Source, works []*state.Work) (clusters []string) {
+// missingOf returns the clusters of a source to which neither an object that it needs is mirrored, nor the owner whose
+// controller makes that object.
+func missingOf(f *judge.Facts, needed *judge.Source, namespace *state.Namespace, s store) (clusters []string) {
+	owner, _ := ownerOf(needed, namespace, s)
+	works := s.worksOf(needed.ID)
 	for name, facts := range f.Clusters {
 		if facts.State != judge.ClusterJoined || facts.Forbidden || !f.Source.Terms.Matches(name, facts.Labels) {
 			continue
 		}
 		isThere := slices.ContainsFunc(works, func(w *state.Work) bool { return w.Cluster == name && w.Foreign == "" })
 		asks := needed.Asks && needed.Terms.Matches(name, facts.Labels) // its own Events report the outcome
-		if !isThere && !asks {
+		if !isThere && !asks && !owner.isOn(name, facts) {
 			clusters = append(clusters, name)
 		}
 	}
@@ -168,13 +170,23 @@ func isNeeded(kind schema.GroupKind) bool {
 }
 
 // DependingOn returns the sources that may depend on objects of a kind without being of it: workloads
-// whose Pods need such objects, and those whose Works leave the replicas to an autoscaler.
+// whose Pods need such objects, those that the controllers of such objects made, and those whose Works leave the replicas to
+// an autoscaler.
 func (c *Caches) DependingOn(kind schema.GroupKind) sets.Set[render.Identity] {
 	sources := sets.Set[render.Identity]{}
 	if isNeeded(kind) {
 		for _, w := range c.Sources() {
 			for o := range Objects(w) {
 				if len(c.contents.complete(o).Needs()) > 0 {
+					sources.Insert(o.ID)
+				}
+			}
+		}
+	}
+	for _, w := range c.Sources() {
+		for _, owner := range w.IndexKeys(ownerIndex) {
+			if id, err := render.ParseIdentity(owner); err == nil && id.GroupKind() == kind {
+				for o := range each[state.Object](w.ByIndex(ownerIndex, owner)) {
 					sources.Insert(o.ID)
 				}
 			}

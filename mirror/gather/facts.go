@@ -146,6 +146,8 @@ type store interface {
 	scale(*render.Manifest, render.ScalePaths) (render.Scale, error)
 	// autoscalersOf returns the autoscalers of a source, if the configuration includes them.
 	autoscalersOf(render.Identity) iter.Seq[*state.Object]
+	// owner returns the owner of a source, if the configuration includes it; nil, false if it should be there, and is not.
+	owner(of, owner render.Identity) (o *state.Object, isKnown bool)
 	// needed returns an object that Pods need; nil if it does not exist, or that is not known. The daemon knows
 	// nothing of what it does not watch.
 	needed(render.Identity) *state.Object
@@ -183,6 +185,7 @@ func surround(f *judge.Facts, namespace *state.Namespace, s store) {
 	f.Strip = render.StripList{Labels: configuration.Strip.Labels, Annotations: configuration.Strip.Annotations}
 	authorize(f, configuration, config.Source{Resource: s.ResourceOf(f.ID), Namespace: f.ID.Namespace, NamespaceLabels: namespace.Labels})
 	addAutoscalers(f, namespace, s)
+	addOwner(f, namespace, s)
 }
 
 // reserve refuses a source in a namespace of the system.

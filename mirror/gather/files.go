@@ -143,7 +143,8 @@ func (s *Files) autoscalersOf(id render.Identity) iter.Seq[*state.Object] {
 			if !state.IsAutoscaler(autoscaler.GroupKind()) || autoscaler.Namespace != id.Namespace || !s.configuration.Includes(state.AutoscalerResources[autoscaler.GroupKind()].GroupResource(), id.Namespace) {
 				continue
 			}
-			if o := state.NewObject(u.DeepCopy()); o.Scales != nil && *o.Scales == id && !yield(o) {
+			o := state.NewObject(u.DeepCopy())
+			if scaled, ok := o.Scales(); ok && scaled == id && !yield(o) {
 				return
 			}
 		}

@@ -284,7 +284,7 @@ func (c *Caches) readClusters(ctx context.Context, f judge.Facts) error {
 			case !ProvesAbsence(err, cluster):
 				return fmt.Errorf("cannot read the labels of cluster %q: %w", cluster, err)
 			}
-			live.Forbidden, live.ScaledBy, live.WriteUnderWay = cached.Forbidden, cached.ScaledBy, cached.WriteUnderWay
+			live.Forbidden, live.ScaledBy, live.Owner, live.WriteUnderWay = cached.Forbidden, cached.ScaledBy, cached.Owner, cached.WriteUnderWay
 			mu.Lock()
 			defer mu.Unlock()
 			f.Clusters[cluster] = live

@@ -238,6 +238,8 @@ const (
 	termIndex = "term"
 	// scaleIndex finds autoscalers, and Works of autoscalers, by what they scale.
 	scaleIndex = "scale"
+	// ownerIndex finds objects by the one whose controller made them, without its namespace.
+	ownerIndex = "owner"
 	// variableIndex finds objects by the variables in their content.
 	variableIndex = "variable"
 	// needsIndex finds workloads, and Works of those in waves, by what their Pods need.
@@ -249,7 +251,7 @@ const (
 )
 
 func objectIndexers() cache.Indexers {
-	return cache.Indexers{termIndex: indexByTerm, scaleIndex: indexByScaled, needsIndex: indexByNeeds, variableIndex: indexByVariable, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+	return cache.Indexers{termIndex: indexByTerm, scaleIndex: indexByScaled, ownerIndex: indexByOwner, needsIndex: indexByNeeds, variableIndex: indexByVariable, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 }
 
 func workIndexers() cache.Indexers {
@@ -267,14 +269,20 @@ func indexByTerm(obj any) ([]string, error) {
 }
 
 func indexByScaled(obj any) ([]string, error) {
-	switch o := obj.(type) {
-	case *state.Object:
-		if o.Scales != nil {
-			return []string{o.Scales.String()}, nil
-		}
-	case *state.Work:
+	if o, ok := obj.(interface {
+		Scales() (render.Identity, bool)
+	}); ok {
 		if scaled, ok := o.Scales(); ok {
 			return []string{scaled.String()}, nil
+		}
+	}
+	return nil, nil
+}
+
+func indexByOwner(obj any) ([]string, error) {
+	if o, ok := obj.(*state.Object); ok {
+		if owner, ok := o.Owner(); ok {
+			return []string{owner.String()}, nil
 		}
 	}
 	return nil, nil

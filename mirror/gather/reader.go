@@ -215,7 +215,7 @@ func (r *reading) autoscalersOf(id render.Identity) iter.Seq[*state.Object] {
 				continue
 			}
 			for _, o := range r.autoscalersIn(kind, id.Namespace) {
-				if o.Scales != nil && *o.Scales == id && !yield(o) {
+				if scaled, ok := o.Scales(); ok && scaled == id && !yield(o) {
 					return
 				}
 			}

@@ -27,7 +27,12 @@ type reading struct {
 
 func (r *reading) inForce() *config.Configuration { return r.configuration }
 
-func (r *reading) ResourceOf(render.Identity) string {
+func (r *reading) ResourceOf(id render.Identity) string {
+	if id != r.ref.Identity() {
+		if mapping, err := r.mapper.RESTMapping(id.GroupKind()); err == nil {
+			return mapping.Resource.GroupResource().String()
+		}
+	}
 	return r.ref.Mapping.Resource.GroupResource().String()
 }
 

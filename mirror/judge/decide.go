@@ -51,6 +51,7 @@ func On(f Facts) Judgement {
 //	claimed by a policy         –              –            ours, beside the policy's  Unneeded
 //	refused                     –              –            –        Unknown
 //	present, not authorized     yes            –            –        Unknown
+//	present, as its owner there  yes           –            –        Unknown
 //	present                     yes            missing      –        Unknown
 //	present                     by labels      missing      ours     Unknown
 //	present                     yes            terminating  –        Unknown
@@ -217,6 +218,9 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 	if f.Clusters[cluster].Forbidden {
 		return Target{Decision: Unknown, Because: notAuthorized(cluster).Message}, new(notAuthorized(cluster))
 	}
+	if owner := f.Clusters[cluster].Owner; owner != (render.Identity{}) {
+		return madeBy(f, cluster, owner)
+	}
 	switch f.Clusters[cluster].State {
 	case ClusterMissing:
 		return Target{Decision: Unknown, Because: "there is no such cluster"}, &Refusal{Reason: UnknownCluster, Message: fmt.Sprintf("no cluster %q has joined yet", cluster), Elsewhere: f.Source.Wishes.InheritsClusters()}
@@ -251,6 +255,16 @@ func takeBack(f Facts, w *state.Work) (Target, *Refusal) {
 		return Target{Decision: Unknown, Because: owner, AsksBinding: true}, &Refusal{Reason: WorkConflict, Message: owner}
 	}
 	return Target{Decision: Wanted, Because: "the policy that took it over no longer exists"}, nil
+}
+
+// madeBy leaves an object to the controller in a member that makes it, too. A Work that is there stays, since that controller
+// may not run.
+func madeBy(f Facts, cluster string, owner render.Identity) (Target, *Refusal) {
+	target := Target{Decision: Unknown, Because: fmt.Sprintf("its owner %s is mirrored there, whose controller makes it", owner)}
+	if !isOf(f, cluster) {
+		return target, nil
+	}
+	return target, &Refusal{Reason: OwnerMirrored, Message: fmt.Sprintf("its owner %s is mirrored to cluster %q, too, whose controller makes it there: its Work stays as it is", owner, cluster)}
 }
 
 func notAuthorized(cluster string) Refusal {

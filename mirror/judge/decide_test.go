@@ -441,6 +441,13 @@ func TestNotices(t *testing.T) {
 		d.ID = render.Identity{Kind: "Secret", Namespace: sample.Page.Namespace, Name: "pull"}
 		return Facts{Source: asks, Clusters: clusters, Dependencies: []Dependency{d}}
 	}
+	m1 := []string{"m1"}
+	unwatched := Dependency{Clusters: m1, Unwatched: true}
+	after := func(f Facts, since time.Duration, changes ...sample.Change) Facts {
+		w := pageWork(asks, "m1", changes...)
+		f.Works, f.Now = map[string]*state.Work{"m1": w}, w.Written().Add(since)
+		return f
+	}
 	elsewhere := render.ReadWishes(map[string]string{render.ClustersAnnotation: "m1"})
 	excluded := render.ReadWishes(map[string]string{render.ClustersAnnotation: "*,!m2"})
 	cases := map[string]struct {
@@ -459,9 +466,12 @@ func TestNotices(t *testing.T) {
 		"NearlyFull":       {"an existing Work is nearly full; a new one would be refused", Facts{Source: large, Clusters: clusters, Works: map[string]*state.Work{"m1": pageWork(large, "m1")}}, []Reason{TooLarge}, 1, ""},
 		"NearlyFullNoWork": {"nothing is known about a Work that does not exist", Facts{Source: large, Clusters: clusters}, nil, 2, ""},
 		"NotWanted":        {"what is not asked for is not reported", Facts{Source: pageSource("1", "../"), Clusters: lacks, NamespaceSkipped: true}, nil, 0, ""},
-		"NotConfigured": {"no daemon watches what the Pods need", needing(Dependency{}), []Reason{DependencyNotMirrored}, 2,
+		"NotConfigured": {"no daemon watches what the Pods need", needing(unwatched), []Reason{DependencyNotMirrored}, 2,
 			`its Pods need Secret "pull", but Secrets are not among the resources of the configuration: add them there, or create it in the members yourself`},
-		"OtherNamespaces": {"it watches it in other Namespaces", needing(Dependency{OtherNamespaces: true}), []Reason{DependencyNotMirrored}, 2,
+		"MadeInMember": {"the member has it: the workload is healthy", after(needing(unwatched), time.Hour, sample.Applied("True")), nil, 1, ""},
+		"Starting":     {"it may become healthy yet", after(needing(unwatched), 30*time.Second), nil, 1, ""},
+		"DoesNotStart": {"it does not", after(needing(unwatched), time.Hour, sample.Applied("False")), []Reason{DependencyNotMirrored}, 1, ""},
+		"OtherNamespaces": {"it watches it in other Namespaces", needing(Dependency{Clusters: m1, Unwatched: true, OtherNamespaces: true}), []Reason{DependencyNotMirrored}, 2,
 			`its Pods need Secret "pull", but the configuration does not include namespace "shop" for Secrets: add it there, or create the Secret in the members yourself`},
 		"NotMirrored": {"it is nowhere, and annotated like the workload it is with it", needing(Dependency{Clusters: []string{"m1", "m2"}}), []Reason{DependencyNotMirrored}, 2,
 			`its Pods need Secret "pull", which is not mirrored to m1, m2: they wait there until it is. Run: kubectl -n shop annotate --overwrite secret pull karmada.target/clusters='m1,m2'`},

@@ -140,12 +140,12 @@ func isAs(w, before *state.Work) bool {
 // source's clusters.
 type Dependency struct {
 	ID render.Identity
-	// Clusters are those where it is missing, sorted; nil if it is not watched at all, but is
-	// known to exist, or its Namespace has a default.
+	// Clusters are those where it is missing, sorted.
 	Clusters []string
-	// OtherNamespaces: it is not watched because the configuration includes its resource in other
+	// Unwatched: it is not watched at all, but is known to exist, or its Namespace has a default. The members may make it
+	// themselves. OtherNamespaces: that is because the configuration includes its resource in other
 	// Namespaces only.
-	OtherNamespaces bool
+	Unwatched, OtherNamespaces bool
 	// Wishes are what the object asks for; the zero value if it does not ask.
 	Wishes render.Wishes
 }
@@ -205,6 +205,9 @@ type ClusterFacts struct {
 	// ScaledBy is the autoscaler mirrored there that scales the source; the zero value if there is
 	// none.
 	ScaledBy render.Identity
+	// Owner is the object whose controller there makes the source itself, since it is mirrored there, too; the zero value if
+	// there is none.
+	Owner render.Identity
 	// Unbound: a live read has shown that the binding that took over the Work there no longer
 	// has a policy, or no longer exists.
 	Unbound bool

@@ -50,7 +50,9 @@ func notices(f Facts, v Verdict) []Refusal {
 		if !wanted {
 			break
 		}
-		all = AddRefusal(all, Refusal{Reason: DependencyNotMirrored, Message: d.message(f.Source.Wishes)})
+		if isLacking(f, d) {
+			all = AddRefusal(all, Refusal{Reason: DependencyNotMirrored, Message: d.message(f.Source.Wishes)})
+		}
 	}
 	if wanted && f.NamespaceSkipped {
 		notice := NotPropagated(f.ID.Namespace)
@@ -127,14 +129,34 @@ func (t Target) notServed(kinds state.Kinds) string {
 	}
 }
 
+// startsWithin is how long a workload may take to become healthy before it is said what it may lack.
+const startsWithin = time.Minute
+
+// isLacking reports whether a member may lack what Pods need. It may make itself what is not watched: then the workload
+// becomes healthy there.
+func isLacking(f Facts, d Dependency) bool {
+	return slices.ContainsFunc(d.Clusters, func(cluster string) bool {
+		w := f.Works[cluster]
+		return !d.Unwatched || w == nil || !w.IsWell() && f.startsIn(w) == 0
+	})
+}
+
+// startsIn returns how much longer a workload may take to become healthy.
+func (f Facts) startsIn(w *state.Work) time.Duration {
+	if len(f.Dependencies) == 0 || w == nil || w.IsWell() || f.Now.IsZero() {
+		return 0
+	}
+	return max(0, w.Written().Add(startsWithin).Sub(f.Now))
+}
+
 // message says what is missing and where, and gives the command that mirrors it
 // there too. The command removes it from no cluster: other workloads may need it.
 func (d Dependency) message(wishes render.Wishes) string {
 	what := d.ID.Kind + " " + strconv.Quote(d.ID.Name)
-	if d.Clusters == nil && d.OtherNamespaces {
+	if d.OtherNamespaces {
 		return fmt.Sprintf("its Pods need %s, but the configuration does not include namespace %q for %ss: add it there, or create the %s in the members yourself", what, d.ID.Namespace, d.ID.Kind, d.ID.Kind)
 	}
-	if d.Clusters == nil {
+	if d.Unwatched {
 		return fmt.Sprintf("its Pods need %s, but %ss are not among the resources of the configuration: add them there, or create it in the members yourself", what, d.ID.Kind)
 	}
 	message := fmt.Sprintf("its Pods need %s, which is not mirrored to %s: they wait there until it is", what, strings.Join(d.Clusters, ", "))

@@ -159,6 +159,7 @@ func (v *Verdict) decideOperations(f Facts) {
 		if t.RecheckAfter = Sooner(t.wakeIn, stallsIn); t.AsksBinding { // it waits for something that has no event
 			t.RecheckAfter = Sooner(t.RecheckAfter, bindingPeriod(f.ID))
 		}
+		t.RecheckAfter = Sooner(t.RecheckAfter, f.startsIn(w))
 		if t.neededBy { // what the workload says may change without an event of its Work
 			t.RecheckAfter = Sooner(t.RecheckAfter, neededPeriod)
 		}

@@ -29,6 +29,8 @@ const (
 	DeletionHeld Reason = "DeletionHeld"
 	// OverrideFailed: what a cluster changes in the source cannot be applied.
 	OverrideFailed Reason = "OverrideFailed"
+	// OwnerMirrored: the object is mirrored although a controller in the member makes it from its owner.
+	OwnerMirrored Reason = "OwnerMirrored"
 	// NotAuthorized: the configuration does not allow it, or the daemon may not write
 	// or delete the Work.
 	NotAuthorized Reason = "NotAuthorized"

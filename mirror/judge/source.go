@@ -20,6 +20,8 @@ type Source struct {
 	ResourceVersion string
 	// Wishes are the object's own, over those of its Namespace.
 	Wishes render.Wishes
+	// Owner is the object whose controller made it, without its namespace; the zero value if there is none.
+	Owner render.Identity
 	// Asks: the object, or its Namespace, says where to mirror it, and it is not Leaving.
 	Asks bool
 	// Foreground: once it is deleted, it is to stay until all its Works are gone.
@@ -61,6 +63,7 @@ func SourceOf(o *state.Object, defaults render.Wishes) *Source {
 		ID: o.ID, UID: o.UID, ResourceVersion: o.ResourceVersion, Wishes: wishes, Asks: asks(o, wishes),
 		Finalized: o.Finalized, Deleted: o.Deleted(), Written: o.Written(), Foreground: isForeground(o, wishes), Leaving: isLeaving(o, wishes),
 	}
+	s.Owner, _ = o.Owner()
 	if s.Asks {
 		s.read(o)
 		return s

@@ -40,7 +40,7 @@ func TestScaledBy(t *testing.T) {
 			if scaled, ok := NewWork(sample.Work(tc.object, "m1")).Scales(); ok {
 				ofWork = scaled.String()
 			}
-			if scaled := NewObject(tc.object).Scales; scaled != nil {
+			if scaled, ok := NewObject(tc.object).Scales(); ok {
 				got = scaled.String()
 			}
 			if got != tc.want || ofWork != tc.want {

@@ -84,8 +84,8 @@ func (o *Object) DeepCopyObject() runtime.Object {
 	if o.Content != nil {
 		c.Content = new(*o.Content)
 	}
-	if o.Scales != nil {
-		c.Scales = new(*o.Scales)
+	if o.related != nil {
+		c.related = new(*o.related)
 	}
 	return &c
 }

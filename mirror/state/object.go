@@ -25,8 +25,8 @@ type Object struct {
 	claim  unique.Handle[string]
 	// Content is what its Works carry; nil if it was not kept.
 	Content *Content
-	// Scales is the workload that it scales, if it is an autoscaler.
-	Scales *render.Identity
+	// related is nil for most objects.
+	related *related
 	// System says whether it belongs to a cluster's own system, and how.
 	System render.System
 	// Finalized: it has our finalizer.
@@ -129,7 +129,7 @@ func newStub(u *unstructured.Unstructured) *Object {
 		ResourceVersion: u.GetResourceVersion(),
 		wishes:          unique.Make(render.ReadWishes(annotations)),
 		claim:           unique.Make(claim),
-		Scales:          scaledBy(u),
+		related:         relatedTo(u),
 		System:          render.SystemOf(u),
 		Finalized:       slices.Contains(u.GetFinalizers(), render.WorksFinalizer),
 	}
