@@ -138,6 +138,9 @@ func (c *Controller) resourceListed(w *watch.Watch) {
 // objectChanged requests a sync of an object, whatever has changed: sync finds out whether
 // it makes a difference.
 func (c *Controller) objectChanged(before, after *state.Object) {
+	if after == nil && before.Orphans && c.queue.Load() != nil && c.caches.Asks(before) {
+		c.reportOrphans(before)
+	}
 	for _, o := range []*state.Object{before, after} {
 		if o == nil {
 			continue

@@ -15,6 +15,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/memory"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -28,16 +29,20 @@ func (c *Controller) report(f judge.Facts, refusals, notices []judge.Refusal) {
 	c.tell("needs attention", f, &c.noticed, notices)
 }
 
-// contested returns a notice if another writer keeps undoing Works, and has the source looked at again when
+// contested returns a notice if another writer keeps undoing Works, or what asks for them, and has the source looked at again when
 // that may be over.
-func (c *Controller) contested(v judge.Verdict, o *write.Outcome) []judge.Refusal {
-	clusters, left := c.memory.Contested(v.ID, v.Targets)
-	if len(clusters) == 0 {
-		return nil
-	}
+func (c *Controller) contested(v judge.Verdict, o *write.Outcome) (all []judge.Refusal) {
+	undone, comeAndGo, left := c.memory.Contested(v.ID, v.Targets)
 	o.RetryAfter(left)
-	return []judge.Refusal{{Reason: judge.WorkContested, Advice: judge.WorkContested.Hint(),
-		Message: "another writer keeps undoing what karmada-mirror writes to its Works for " + strings.Join(clusters, ", ") + ", which are written less often"}}
+	if len(undone) > 0 {
+		all = judge.AddRefusal(all, judge.Refusal{Reason: judge.WorkContested, Advice: judge.WorkContested.Hint(),
+			Message: "another writer keeps undoing what karmada-mirror writes to its Works for " + strings.Join(undone, ", ") + ", which are written less often"})
+	}
+	if len(comeAndGo) > 0 {
+		all = judge.AddRefusal(all, judge.Refusal{Reason: judge.WorkContested, Advice: "find in its managedFields, or in those of its Namespace, who sets the annotations and who removes them",
+			Message: "it asks for " + strings.Join(comeAndGo, ", ") + ", and then does not, again and again: its Works there are created less often"})
+	}
+	return all
 }
 
 // reportIncompleteMove reports that an object was removed from clusters but could not be
@@ -51,6 +56,14 @@ func (c *Controller) reportIncompleteMove(f judge.Facts, from, missing []string)
 		c.announcements.add(announcement{about: about, at: c.Clock.Now(), refusal: judge.Refusal{Reason: judge.MoveIncomplete, Advice: judge.MoveIncomplete.Hint(), Message: fmt.Sprintf(
 			"removed from %s, but its Works for %s are still missing", strings.Join(from, ", "), strings.Join(missing, ", "))}})
 	}
+}
+
+// reportOrphans reports that an object was deleted and what it owns is to stay, which the members do not learn. An API server
+// deletes such an object as it was before its last finalizer was removed.
+func (c *Controller) reportOrphans(o *state.Object) {
+	about := c.about(judge.Facts{ID: o.ID, Source: &judge.Source{UID: o.UID, ResourceVersion: o.ResourceVersion}})
+	c.announcements.add(announcement{about: about, at: c.Clock.Now(), refusal: judge.Refusal{Reason: judge.OrphansDeleted, Advice: judge.OrphansDeleted.Hint(),
+		Message: "deleted with --cascade=orphan, which does not reach the members: unless its Works preserve it, Karmada deletes it there with all that it owns"}})
 }
 
 func (c *Controller) tell(what string, f judge.Facts, told *memory.Refusals, now []judge.Refusal) {

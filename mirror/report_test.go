@@ -7,10 +7,12 @@ import (
 
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -39,6 +41,29 @@ func TestHeldEvent(t *testing.T) {
 				t.Errorf("%s: %v", c.reason, got)
 			}
 		})
+	}
+}
+
+// TestOrphansDeleted: the leader says that members do not keep what a deleted object owns.
+func TestOrphansDeleted(t *testing.T) {
+	c := newControllerOf(t, newAPIServer(t), configured("", "", ""), clock.RealClock{})
+	gone := func(finalizer string, annotations sample.Annotations) *state.Object {
+		u := sample.Object(annotations)
+		u.SetFinalizers([]string{finalizer})
+		u.SetDeletionTimestamp(&metav1.Time{Time: sample.Created})
+		return state.NewObject(u)
+	}
+	asking := sample.Annotations{render.ClustersAnnotation: "m1"}
+	told := func(o *state.Object) int { c.objectChanged(o, nil); return len(c.announcements.take()) }
+	if told(gone(metav1.FinalizerOrphanDependents, asking)) != 0 {
+		t.Error("a standby leaves it to the leader")
+	}
+	leading(t, c)
+	if told(gone(metav1.FinalizerOrphanDependents, nil)) != 0 || told(gone(metav1.FinalizerDeleteDependents, asking)) != 0 {
+		t.Error("it is not mirrored, or nothing was to stay")
+	}
+	if told(gone(metav1.FinalizerOrphanDependents, asking)) != 1 {
+		t.Error("it is not said")
 	}
 }
 

@@ -106,6 +106,7 @@ var hints = map[Reason]string{
 	WaveHeld:             "see what keeps these clusters (karmada-mirror status); revert the object, which only changes what has been written, or remove karmada.target/waves, which lets all clusters go",
 	WaveSkipped:          "nothing: the Work of that cluster is as its source says",
 	MoveIncomplete:       "karmada-mirror status says what it waits for, and the log why it fails; it is retried",
+	OrphansDeleted:       "next time, annotate it with karmada.target/preserve-on-deletion=true first",
 	NamespaceUnprotected: "kubectl label namespace NAME resourcetemplate.karmada.io/deletion-protected=Always",
 
 	DeletionHeld: "karmada-mirror deletions list, then karmada-mirror deletions approve",

@@ -66,6 +66,8 @@ const (
 	MoveIncomplete Reason = "MoveIncomplete"
 	// WaveSkipped: a Work that another user has deleted got new content before its wave.
 	WaveSkipped Reason = "WaveSkipped"
+	// OrphansDeleted: an object was deleted, and what it owns was to stay; it does not in the members.
+	OrphansDeleted Reason = "OrphansDeleted"
 	// NamespaceUnprotected: a Namespace has a default, and deleting it also deletes it in the
 	// members, with everything in it.
 	NamespaceUnprotected Reason = "NamespaceUnprotected"

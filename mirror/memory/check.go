@@ -122,7 +122,11 @@ type Receipt struct {
 // Wrote notes a write that succeeded.
 func (m *Memory) Wrote(v judge.Verdict, op judge.Operation, answer Receipt) {
 	wrote, now := writeOf(v, op), m.clock.Now()
-	m.contests.count(workKey{v.ID, op.Cluster}, contestedOf(v, op), now)
+	if key := (workKey{v.ID, op.Cluster}); op.Kind == judge.Delete && !op.Replaces {
+		m.contests.deleted(key)
+	} else {
+		m.contests.count(key, contestedOf(v, op), now)
+	}
 	m.change(v.ID, op.Cluster, func(w *work) {
 		if w.sending {
 			next := &expectation{write: wrote, answer: answer, until: now.Add(AwaitCache)}

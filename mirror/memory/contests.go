@@ -47,6 +47,7 @@ type contest struct {
 	write            uint64 // hash
 	last             int64  // Unix nanoseconds
 	writes, reported uint16 // reported: how many writes the last notice covers
+	comesAndGoes     bool   // we have deleted the Work meanwhile, since it was not asked for
 }
 
 func newContests(c clock.Clock) contests {
@@ -98,19 +99,23 @@ func (c *contests) check(k workKey, w write, now time.Time) (Holdback, bool) {
 	return held, true
 }
 
-// Contested returns the clusters where another writer keeps undoing the writes for a source, sorted, and
-// for how long they count, from now, if there is peace.
-func (c *contests) Contested(id render.Identity, targets map[string]judge.Target) (clusters []string, left time.Duration) {
+// Contested returns the clusters where the writes for a source keep being undone, sorted, by another writer of its Works, or since
+// the source asks for them, and then does not, again and again; and for how long they count, from now, if there is peace.
+func (c *contests) Contested(id render.Identity, targets map[string]judge.Target) (undone, comeAndGo []string, left time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.clock.Now()
 	for _, cluster := range slices.Sorted(maps.Keys(targets)) {
 		if of := c.by[maphash.Comparable(c.seed, workKey{id, cluster})]; of.writes >= uncontested && !of.isOver(now) {
-			clusters = append(clusters, cluster)
+			if of.comesAndGoes {
+				comeAndGo = append(comeAndGo, cluster)
+			} else {
+				undone = append(undone, cluster)
+			}
 			left = max(left, time.Unix(0, of.last).Add(peace+1).Sub(now))
 		}
 	}
-	return clusters, left
+	return undone, comeAndGo, left
 }
 
 // reported notes that a contest has been reported.
@@ -138,6 +143,17 @@ func (c *contests) count(k workKey, w write, now time.Time) {
 		of.writes++
 	}
 	c.by[key] = of
+}
+
+// deleted notes that a Work is not asked for now: its contest goes on if the same is written again.
+func (c *contests) deleted(k workKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := maphash.Comparable(c.seed, k)
+	if of, ok := c.by[key]; ok {
+		of.comesAndGoes = true
+		c.by[key] = of
+	}
 }
 
 // prune drops the contests that are over.

@@ -457,9 +457,9 @@ func TestContest(t *testing.T) {
 			if writes, notices := fight(time.Hour); writes != 12 || notices != 12 {
 				t.Errorf("%d writes and %d notices in an hour of a long contest", writes, notices)
 			}
-			clusters, left := m.Contested(sample.Page, v.Targets)
+			clusters, _, left := m.Contested(sample.Page, v.Targets)
 			clock.Step(left)
-			if after, _ := m.Contested(sample.Page, v.Targets); !slices.Equal(clusters, []string{"m1"}) || len(after) > 0 {
+			if after, _, _ := m.Contested(sample.Page, v.Targets); !slices.Equal(clusters, []string{"m1"}) || len(after) > 0 {
 				t.Errorf("contested in %q, and after %s of peace in %q", clusters, left, after)
 			}
 			if writes, _ := fight(minContested); writes != uncontested {

@@ -5,6 +5,7 @@ import (
 	"time"
 	"unique"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -31,6 +32,8 @@ type Object struct {
 	System render.System
 	// Finalized: it has our finalizer.
 	Finalized bool
+	// Orphans: it is being deleted, and what it owns is to stay.
+	Orphans bool
 	// deleted is when its deletion was requested; 0 if it was not. written is when its metadata or
 	// spec was last written; 0 if that was not kept, as for an object that does not choose clusters.
 	deleted, written seconds
@@ -135,6 +138,7 @@ func newStub(u *unstructured.Unstructured) *Object {
 	}
 	if deleted := u.GetDeletionTimestamp(); deleted != nil {
 		o.deleted = secondsOf(deleted.Time)
+		o.Orphans = slices.Contains(u.GetFinalizers(), metav1.FinalizerOrphanDependents)
 	}
 	if claim != "" || o.wishes.Value() != (render.Wishes{}) || o.Finalized { // an Event may refer to it, or a write
 		o.UID = u.GetUID()

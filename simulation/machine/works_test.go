@@ -63,6 +63,15 @@ var ownership = map[string]func(*machine) error{
 			now(&slow), m.changed(pageOf(1), 3), m.changed(pageOf(2), 3), pause(10*time.Second), m.requests(&slow, 1, 4, page("patch")), func() error { return m.hasContent(pageOf(2), "3") },
 			m.logged("another writer keeps undoing writes to the Work: writing it less often", 1, 5), m.told("WorkContested", 1, 1), m.counted(contested, 1), func() error { stop(); return nil }, m.quiet, pause(time.Hour), m.counted(contested, 0))
 	},
+	"AsksAgainAndAgain": func(m *machine) error { // an operator removes the annotation that a GitOps tool sets
+		var from time.Time
+		var acts []act
+		for range 30 {
+			acts = append(acts, m.page(to("m1")), pause(5*time.Second), m.page(nil), pause(25*time.Second))
+		}
+		creates := func(c call) bool { return done(works, "create")(c) && c.Code < 300 }
+		return m.tell(now(&from), m.tellAll(acts...), m.requests(&from, 10, 20, creates), m.told("WorkContested", 1, 1), m.page(to("m1")), m.quiet, m.countOf(1))
+	},
 	"MassRecreation": func(m *machine) error {
 		var from time.Time
 		again := m.tellAll(m.crowdGoes(500), m.crowd(500, 1, to("m1")))
