@@ -4,9 +4,7 @@ import (
 	"iter"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -74,73 +72,6 @@ func missingOf(f *judge.Facts, needed *judge.Source, namespace *state.Namespace,
 	}
 	slices.Sort(clusters)
 	return clusters
-}
-
-// addNeeding notes on which clusters the Pods of a workload still need a source, although the workload no longer does: the turn of
-// its Work there has not come.
-func addNeeding(f *judge.Facts, s store) {
-	if !isNeeded(f.ID.GroupKind()) || len(f.Works) == 0 {
-		return
-	}
-	for w := range s.worksNeeding(f) {
-		if f.Works[w.Cluster] == nil || !w.IsOursFor(w.Source) || !slices.Contains(w.Needs(), f.ID) {
-			continue
-		}
-		if needs, exists := s.needsOf(w.Source); exists && !slices.Contains(needs, f.ID) {
-			if f.NeededBy == nil {
-				f.NeededBy = map[string]render.Identity{}
-			}
-			f.NeededBy[w.Cluster] = w.Source
-		}
-	}
-}
-
-func (c *Caches) worksNeeding(f *judge.Facts) iter.Seq[*state.Work] {
-	return each[state.Work](c.works.ByIndex(needsIndex, sourceBucket(f.ID)))
-}
-
-func (c *Caches) needsOf(id render.Identity) ([]render.Identity, bool) {
-	o := c.needed(id)
-	if o == nil {
-		return nil, false
-	}
-	return c.contents.complete(o).Needs(), true
-}
-
-// NeededByWorksOf returns what the Pods of a source in waves need by its Works.
-func (c *Caches) NeededByWorksOf(id render.Identity) sets.Set[render.Identity] {
-	needed := sets.Set[render.Identity]{}
-	for _, w := range c.worksOf(id) {
-		needed.Insert(w.Needs()...)
-	}
-	return needed
-}
-
-// worksNeeding reads the Works on the clusters, if the source does not ask for all of these.
-func (r *reading) worksNeeding(f *judge.Facts) iter.Seq[*state.Work] {
-	return func(yield func(*state.Work) bool) {
-		for cluster := range f.Works {
-			if f.Source != nil && f.Source.Asks || r.err != nil || r.HidesWorks(cluster) {
-				continue
-			}
-			_, err := eachWorkIn(r.ctx, r.client, render.ExecutionNamespace(cluster), render.OurWorks, func(obj *unstructured.Unstructured) { yield(state.NewWork(obj)) })
-			if err != nil && !apierrors.IsForbidden(err) {
-				r.fail(err)
-			}
-		}
-	}
-}
-
-func (r *reading) needsOf(id render.Identity) ([]render.Identity, bool) {
-	mapping, err := r.mapper.RESTMapping(id.GroupKind())
-	if err != nil {
-		return nil, false
-	}
-	u, err := r.client.Resource(mapping.Resource).Namespace(id.Namespace).Get(r.ctx, id.Name, metav1.GetOptions{})
-	if err != nil {
-		return nil, false
-	}
-	return render.NeedsOf(u.Object, id), true
 }
 
 // Needing returns the workloads whose Pods need an object, as far as their content is known.

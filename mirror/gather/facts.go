@@ -53,9 +53,9 @@ func (c *Caches) facts(id render.Identity) judge.Facts {
 	case c.definitionIsGone(id):
 		f.Definition = judge.DefinitionDeleted
 	default:
-		f.Unknown = unknown
+		f.Unknown, f.Unwatched = unknown, true
 	}
-	c.surround(&f, namespace)
+	c.surround(&f, namespace, c)
 	return f
 }
 
@@ -99,10 +99,10 @@ func (c *Caches) namespaceOf(id render.Identity) (n *state.Namespace, found bool
 
 // surround adds the Works and clusters that matter to a source in a Namespace. If a cache has
 // not synced, the facts are Unknown: what it lacks may exist all the same.
-func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
+func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace, s store) {
 	c.mustHaveSynced(f)
 	defer c.mustHaveSynced(f) // a cache may be emptied and filled again meanwhile
-	surround(f, namespace, c)
+	surround(f, namespace, s)
 	f.PoliciesLive = !c.honorsPolicies()
 	addDependencies(f, namespace, c)
 	for cluster, facts := range f.Clusters {
@@ -158,10 +158,10 @@ type store interface {
 	// worksScaling returns the Works of autoscalers that scale the source, at least those that
 	// may matter.
 	worksScaling(*judge.Facts) iter.Seq[*state.Work]
-	// worksNeeding returns the Works in waves that carry workloads whose Pods may need the source, on its clusters.
+	// worksNeeding returns the Works whose Pods may need the source, at least on clusters where it may be due.
 	worksNeeding(*judge.Facts) iter.Seq[*state.Work]
-	// needsOf returns what the Pods of a source need by its content now, if it exists: nil, true if that is not known.
-	needsOf(render.Identity) (needs []render.Identity, exists bool)
+	// judged returns the judgement on another source.
+	judged(render.Identity) judge.Judgement
 	// WorkAt returns the Work of that name for a cluster, no matter who owns it. The name is
 	// one that the source's own Work would have.
 	WorkAt(id render.Identity, cluster, name string) (*state.Work, bool)

@@ -42,6 +42,7 @@ func (c *Caches) liveFacts(ctx context.Context, id render.Identity) (judge.Facts
 	if w == nil {
 		return judge.Facts{}, fmt.Errorf("cannot read source %q: its resource is no longer watched", id)
 	}
+	proving := &proving{Caches: c, ctx: ctx}
 	ended := c.readBeside(ctx, f)
 	f.Source, f.Dependencies = nil, nil
 	o, err := c.readObject(ctx, w, id)
@@ -56,8 +57,8 @@ func (c *Caches) liveFacts(ctx context.Context, id render.Identity) (judge.Facts
 			return judge.Facts{}, err
 		}
 		namespace, _ := c.namespaceOf(id)
-		c.surround(&f, namespace)
-		return f, nil
+		c.surround(&f, namespace, proving)
+		return f, proving.err
 	}
 	namespace, err := c.liveNamespaceOf(ctx, id)
 	if err != nil {
@@ -69,7 +70,9 @@ func (c *Caches) liveFacts(ctx context.Context, id render.Identity) (judge.Facts
 			return judge.Facts{}, err
 		}
 	}
-	c.surround(&f, namespace)
+	if c.surround(&f, namespace, proving); proving.err != nil {
+		return judge.Facts{}, proving.err
+	}
 	if err := c.readClusters(ctx, f); err != nil {
 		return judge.Facts{}, err
 	}

@@ -295,12 +295,18 @@ func indexByVariable(obj any) ([]string, error) {
 	return nil, nil
 }
 
+// anyBucket has the Works whose Pods may need anything.
+const anyBucket = "*"
+
 // indexByNeeds uses buckets, like sourceIndex.
 func indexByNeeds(obj any) (keys []string, err error) {
 	if o, ok := obj.(interface{ Needs() []render.Identity }); ok {
 		for _, id := range o.Needs() {
 			keys = append(keys, unique.Make(sourceBucket(id)).Value())
 		}
+	}
+	if w, ok := obj.(*state.Work); ok && w.MayNeedAnything() {
+		keys = append(keys, anyBucket)
 	}
 	return keys, nil
 }

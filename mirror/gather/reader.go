@@ -111,6 +111,7 @@ func (r *Reader) Facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 func (r *Reader) facts(s *reading, obj *unstructured.Unstructured, from store) (f judge.Facts, namespace *state.Namespace, err error) {
 	f = judge.Facts{ID: s.ref.Identity(), Live: true}
 	f.Unknown, f.Hint = excluded(r.configuration, s.ref.Mapping.Resource.GroupResource(), s.ref.Namespace)
+	f.Unwatched = f.Unknown != ""
 	if namespace, err = r.namespace(s.ctx, s.ref.Namespace); err != nil {
 		return f, nil, err
 	}

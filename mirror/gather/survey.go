@@ -29,12 +29,13 @@ type Survey struct {
 	of      map[render.Identity][]*state.Work
 	at      map[types.NamespacedName]*state.Work
 	scaling map[render.Identity][]*state.Work
+	needing map[render.Identity][]*state.Work
 }
 
 // Survey reads the Works that have our label, and all Namespaces, unless a namespace says that
 // all sources are in that one.
 func (r *Reader) Survey(ctx context.Context, namespace string) (*Survey, error) {
-	s := &Survey{Reader: r, of: map[render.Identity][]*state.Work{}, at: map[types.NamespacedName]*state.Work{}, scaling: map[render.Identity][]*state.Work{}}
+	s := &Survey{Reader: r, of: map[render.Identity][]*state.Work{}, at: map[types.NamespacedName]*state.Work{}, scaling: map[render.Identity][]*state.Work{}, needing: map[render.Identity][]*state.Work{}}
 	if err := s.readWorks(ctx); err != nil {
 		return nil, err
 	}
@@ -64,6 +65,9 @@ func (s *Survey) add(w *state.Work) {
 	if scaled, ok := w.Scales(); ok {
 		s.scaling[scaled] = append(s.scaling[scaled], w)
 	}
+	for _, needed := range needsOf(w) {
+		s.needing[needed] = append(s.needing[needed], w)
+	}
 }
 
 // Update notes that a Work has changed or, if isDeleted, that it no longer exists or no longer has
@@ -89,6 +93,17 @@ func (s *Survey) remove(w *state.Work) {
 	if scaled, ok := w.Scales(); ok {
 		drop(s.scaling, scaled, w)
 	}
+	for _, needed := range needsOf(w) {
+		drop(s.needing, needed, w)
+	}
+}
+
+// needsOf returns what the Pods of a Work need; the zero value if that may be anything.
+func needsOf(w *state.Work) []render.Identity {
+	if w.MayNeedAnything() {
+		return []render.Identity{{}}
+	}
+	return w.Needs()
 }
 
 func drop(works map[render.Identity][]*state.Work, id render.Identity, w *state.Work) {
@@ -189,7 +204,9 @@ func (s surveyed) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
 	return slices.Values(s.survey.scaling[f.ID])
 }
 
-func (s surveyed) worksNeeding(*judge.Facts) iter.Seq[*state.Work] { return s.Works() }
+func (s surveyed) worksNeeding(f *judge.Facts) iter.Seq[*state.Work] {
+	return slices.Values(append(slices.Clone(s.survey.needing[f.ID]), s.survey.needing[render.Identity{}]...))
+}
 
 func (s surveyed) WorkAt(_ render.Identity, cluster, name string) (*state.Work, bool) {
 	w, ok := s.survey.at[types.NamespacedName{Namespace: render.ExecutionNamespace(cluster), Name: name}]

@@ -300,10 +300,12 @@ func unwanted(f Facts, cluster, proof string) Target {
 	if owner := foreignOwner(f, cluster); owner != "" {
 		return Target{Decision: Unknown, Because: owner}
 	}
+	target := Target{amends: asksToPreserve(f, cluster)}
 	if by, is := f.NeededBy[cluster]; is {
-		return Target{Decision: Unknown, Because: fmt.Sprintf("%s: the Pods of %s need it there until it is the turn of that cluster", proof, by), neededBy: true}
+		target.Decision, target.Because, target.neededBy = Unknown, fmt.Sprintf("%s: the Pods of %s need it there until its waves are through", proof, by), true
+		return target
 	}
-	return Target{amends: asksToPreserve(f, cluster)}.unwanted(f, proof)
+	return target.unwanted(f, proof)
 }
 
 // unwanted is Unwanted for a reason, if that was read live.

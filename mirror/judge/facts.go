@@ -19,6 +19,8 @@ type Facts struct {
 	// Unknown is why nothing can be said about the source: its resource is not
 	// watched, or has not synced. Empty if Source can be relied on.
 	Unknown string
+	// Unwatched: it is Unknown because nothing watches it.
+	Unwatched bool
 	// Hint tells the user what to do about that; empty for nothing.
 	Hint string
 	// Source is what the object asks for; nil if the object does not exist.
@@ -46,8 +48,7 @@ type Facts struct {
 	Taken map[string]bool
 	// Dependencies are the objects that its Pods need and that are not mirrored with it.
 	Dependencies []Dependency
-	// NeededBy are the workloads in waves that still need the source on a cluster, because their turn there has not come, by
-	// cluster.
+	// NeededBy are the workloads in waves that need the source on a cluster, and are not through, by cluster.
 	NeededBy map[string]render.Identity
 	// Policies are the override policies that may select the source. They are none if the
 	// configuration ignores them.

@@ -92,6 +92,8 @@ func (f Facts) delays(w *state.Work) string {
 	switch {
 	case w.Held.Holds() && !w.Terminating:
 		return "the deletion breaker holds their deletion: karmada-mirror deletions list"
+	case !w.Terminating && f.NeededBy[w.Cluster] != render.Identity{}:
+		return fmt.Sprintf("the Pods of %s need it until its waves are through", f.NeededBy[w.Cluster])
 	case !w.Terminating:
 		return "not deleted yet"
 	case f.Clusters[w.Cluster].State == ClusterMissing:

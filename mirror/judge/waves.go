@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/render/aggregate"
 )
@@ -111,6 +112,21 @@ func (r *Rollout) Current() *Wave {
 		}
 	}
 	return nil
+}
+
+// IsUnderWay reports whether the content of a Work may change, or come back, in waves. Of a source that is refused, or of which
+// nothing can be known, only its Work tells whether it has waves.
+func (j Judgement) IsUnderWay(w *state.Work) bool {
+	s, t := j.Facts.Source, j.Verdict.Targets[w.Cluster]
+	switch {
+	case j.Facts.Unwatched, s != nil && s.Refusal != nil:
+		return w.Notes().Written != ""
+	case j.Facts.Unknown != "":
+		return true
+	case s == nil || !s.Asks || !j.Facts.inWaves():
+		return false
+	}
+	return t.Waits || t.Rendering != nil && t.lacksContent(w) || j.Verdict.Rollout.Current() != nil
 }
 
 // inWaves reports whether the source reaches its clusters in waves.

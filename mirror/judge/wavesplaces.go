@@ -111,7 +111,7 @@ func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 	switch {
 	case facts.WriteUnderWay:
 		p.stage, p.because = underWay, "has just been written"
-	case w != nil && w.IsOursFor(f.ID) && !w.Terminating && (target.Unproven || target.Decision == Unwanted): // by a mistake, perhaps
+	case w != nil && w.IsOursFor(f.ID) && !w.Terminating && (target.Unproven || target.neededBy || target.Decision == Unwanted): // by a mistake, perhaps
 		p.stage, p.because = stuck, "is no longer asked for, and its Work is still there"
 		isOlder := r.isOlder(w)
 		p.leaves, p.mayHave = f.lets(w, isOlder), !isOlder

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"math"
 	"slices"
+	"strings"
 	"time"
 	"unique"
 
@@ -17,7 +18,7 @@ import (
 )
 
 // Work is what the cache keeps of a Work. There are very many: each takes 288 bytes, a size of
-// the allocator, of which 8 are free.
+// the allocator.
 type Work struct {
 	Meta
 	Generation int64
@@ -52,6 +53,8 @@ type Work struct {
 	version unique.Handle[string]
 	// immutable is what no one can change in it.
 	immutable render.Immutable
+	// needs are the objects that its Pods need, as text: many Works share it.
+	needs unique.Handle[string]
 	// replicas is how many replicas that object has, and 1; 0 if that is not known.
 	replicas int64
 }
@@ -110,8 +113,6 @@ type rare struct {
 	// pods are how many Pods the workload has in the member, and kept how many of them are new and
 	// available; for waves as well.
 	pods, kept int64
-	// needs are the objects that its Pods need; nil for none, and if it does not note what was written to it.
-	needs *[]render.Identity
 	// completions are those of the Job that it carries, if it notes a share.
 	completions int64
 }
@@ -148,6 +149,7 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 		if render.UIDOf(manifest) == types.UID(annotations[render.SourceUIDAnnotation]) { // otherwise, someone has edited one of the two
 			w.immutable = render.ImmutableOf(manifest)
 		}
+		w.needs = needsOf(manifest, w.Source)
 		paths, _ := render.ScalePathsOf(w.Source.GroupKind(), usualReplicasPath)
 		if scale, err = paths.Read(manifest); err == nil {
 			w.replicas = scale.Replicas + 1
@@ -169,11 +171,6 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 	of.suspended = (isNoted || w.Terminating) && dispatchStateOf(obj) == WorkSuspended
 	if isNoted {
 		of.trouble, of.generation = troubleOf(obj), generationOf(obj)
-		if manifest, err := render.ManifestOf(obj.Object); err == nil {
-			if needs := render.NeedsOf(manifest, w.Source); len(needs) > 0 {
-				of.needs = &needs
-			}
-		}
 		of.pods, of.kept = aggregate.PodsOf(w.Source.GroupKind(), ReportedBy(obj))
 	}
 	w.note(of)
@@ -260,12 +257,47 @@ func (w *Work) Pods() int64 {
 	return w.pods
 }
 
-// Needs returns the objects that the Pods of the workload need, if the Work notes what was written to it.
-func (w *Work) Needs() []render.Identity {
-	if w == nil || w.rare == nil || w.needs == nil {
+// maxNeeds bounds what is kept of what Pods need. One with more may need anything.
+const maxNeeds = 100
+
+// anything is the text of more than maxNeeds needs.
+const anything = "*"
+
+// needsOf returns what the Pods of a workload need as text, a kind and a name in each line; the zero value for nothing.
+func needsOf(manifest map[string]any, id render.Identity) (needs unique.Handle[string]) {
+	var lines []string
+	for _, needed := range render.NeedsOf(manifest, id) {
+		lines = append(lines, needed.Kind+" "+needed.Name)
+	}
+	switch {
+	case len(lines) == 0:
+		return needs
+	case len(lines) > maxNeeds:
+		lines = []string{anything}
+	}
+	return unique.Make(strings.Join(lines, "\n"))
+}
+
+// Needs returns the objects that the Pods of the workload need in the member, unless they are so many that they MayNeedAnything.
+func (w *Work) Needs() (all []render.Identity) {
+	if w == nil || w.needs == (unique.Handle[string]{}) || w.MayNeedAnything() {
 		return nil
 	}
-	return *w.needs
+	for line := range strings.Lines(w.needs.Value()) {
+		kind, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		all = append(all, render.Identity{Kind: kind, Namespace: w.Source.Namespace, Name: name})
+	}
+	return all
+}
+
+// MayNeedAnything reports whether the Pods need so many objects that they are not kept.
+func (w *Work) MayNeedAnything() bool {
+	return w.needs != (unique.Handle[string]{}) && w.needs.Value() == anything
+}
+
+// MayNeed reports whether the Pods may need an object of a kind that Pods need.
+func (w *Work) MayNeed(id render.Identity) bool {
+	return w.MayNeedAnything() && w.Source.Namespace == id.Namespace || slices.Contains(w.Needs(), id)
 }
 
 // HasKept reports whether a workload, of which so many Pods were new and available, has all of these, but for

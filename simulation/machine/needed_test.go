@@ -1,0 +1,63 @@
+package machine
+
+import (
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
+)
+
+// needing makes the Deployment need a ConfigMap, and have annotations, if they are not nil.
+func (m *machine) needing(name string, annotations map[string]string) act {
+	return func() error {
+		_, err := m.store.Modify(refOf(inA(deployment)), "", func(o apiserver.Object) {
+			containers := []any{map[string]any{"name": "web", "image": "web:" + name, "envFrom": []any{map[string]any{"configMapRef": map[string]any{"name": name}}}}}
+			_ = unstructured.SetNestedSlice(o, containers, "spec", "template", "spec", "containers")
+			if annotations != nil {
+				(&unstructured.Unstructured{Object: o}).SetAnnotations(annotations)
+			}
+		})
+		return err
+	}
+}
+
+// inItsCanary begins with a Deployment that needs the page and then, if it is not at once, goes in waves. Its canary ails.
+func (m *machine) inItsCanary(annotations map[string]string, then ...act) error {
+	all := to("m1,m2,m3,m4")
+	return m.tell(append([]act{m.page(all), m.web(annotations), pause(30 * time.Second), m.needing(thePage.Name, nil), pause(2 * time.Minute),
+		m.needing(thePage.Name, inTwoWaves), pause(2 * time.Minute), m.ails("m1")}, then...)...)
+}
+
+// prunes makes the Deployment need another ConfigMap while the page is deleted, as by kubectl apply --prune.
+func (m *machine) prunes() error {
+	return m.tell(m.needing("other", nil), pause(30*time.Second), m.gone, pause(30*time.Second), m.keeps("m2", "1"))
+}
+
+func init() {
+	needed := map[string]func(m *machine) error{
+		"NeededUntilItIsThrough": func(m *machine) error {
+			return m.inItsCanary(inTwoWaves, m.prunes, m.heal, pause(20*time.Minute), m.countOf(4))
+		},
+		"NeededWithoutWaves": func(m *machine) error {
+			return m.inItsCanary(inTwoWaves, m.prunes, m.needing("other", to("m1,m2,m3,m4")), pause(time.Minute), m.heal, pause(20*time.Minute), m.countOf(4))
+		},
+		"NeededInNewWaves": func(m *machine) error { return m.inItsCanary(to("m1,m2,m3,m4"), m.prunes) },
+		"NeededAfterARestart": func(m *machine) error {
+			return m.inItsCanary(inTwoWaves, m.prunes, m.listedLate("deployments"), m.restarted, m.puts(inA(pages[1]), to("m1")), pause(30*time.Second), m.keeps("m2", "1"))
+		},
+		"NeededWhenItGoesBack": func(m *machine) error {
+			return m.inItsCanary(inTwoWaves, m.prunes, m.needing(thePage.Name, nil), pause(time.Minute), m.keeps("m2", "1"))
+		},
+		"NeededBeforeThatIsSeen": func(m *machine) error { return m.inItsCanary(inTwoWaves, m.shut("deployments"), m.prunes) },
+		"NeededByWhatComesBack": func(m *machine) error { // the API server is busy when the Work is created again
+			return m.inItsCanary(inTwoWaves, m.prunes, m.slowly("create", "works", fault.Refuse(apierrors.NewTooManyRequests("busy", 6))),
+				func() error { return m.deleteWork(target{inA(deployment), "m2"}) }, pause(time.Minute), m.keeps("m2", "1"))
+		},
+	}
+	for name, story := range needed {
+		sceneOf[name], stories[name] = inWaves, story
+	}
+}
