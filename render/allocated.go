@@ -17,10 +17,14 @@ import (
 var allocatedFields = map[schema.GroupKind][][]string{
 	{Kind: "Service"}:               {{"spec", "healthCheckNodePort"}, {"spec", "ipFamilies"}, {"spec", "ipFamilyPolicy"}, {"spec", "ports", anyItem, "nodePort"}},
 	{Kind: "PersistentVolumeClaim"}: {{"spec", "volumeName"}},
-	{Kind: "PersistentVolume"}:      {{"spec", "claimRef", "uid"}, {"spec", "claimRef", "resourceVersion"}},
-	// By admission and the scheduler (plugin/pkg/admission of k8s.io/kubernetes). A member's admission refuses other values.
-	{Kind: "Pod"}: {{"spec", "nodeName"}, {"spec", "overhead"}, {"spec", "preemptionPolicy"}, {"spec", "priority"}, {"spec", "tolerations"}, {"spec", "volumes"}, {"spec", "containers", anyItem, "volumeMounts"}, {"spec", "initContainers", anyItem, "volumeMounts"}},
+	{Kind: "PersistentVolume"}:      {{"metadata", "annotations", provisionedBy}, {"spec", "claimRef", "uid"}, {"spec", "claimRef", "resourceVersion"}},
+	// By admission and the scheduler (plugin/pkg/admission of k8s.io/kubernetes). A member's admission refuses other values, or adds
+	// them again, also when Karmada updates the Pod; it adds overhead only when the Pod is created.
+	{Kind: "Pod"}: {{"spec", "nodeName"}, {"spec", "preemptionPolicy"}, {"spec", "priority"}, {"spec", "tolerations"}, {"spec", "volumes"}, {"spec", "containers", anyItem, "volumeMounts"}, {"spec", "initContainers", anyItem, "volumeMounts"}},
 }
+
+// provisionedBy says which driver may delete what a volume is stored in. Users write it in volumes that they make by hand.
+const provisionedBy = "pv.kubernetes.io/provisioned-by"
 
 // anyItem stands for any index of a list in a path.
 const anyItem = "*"
@@ -33,7 +37,7 @@ var leftBehind = map[schema.GroupKind][]string{
 	{}: {"field.cattle.io/ingressState", "field.cattle.io/publicEndpoints", "objectset.rio.cattle.io/*"},
 
 	{Kind: "Endpoints"}:             {"endpoints.kubernetes.io/last-change-trigger-time"},
-	{Kind: "PersistentVolume"}:      {"pv.kubernetes.io/*", "volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner"},
+	{Kind: "PersistentVolume"}:      {"pv.kubernetes.io/bound-by-controller", "pv.kubernetes.io/migrated-to", "volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner"},
 	{Kind: "PersistentVolumeClaim"}: {"pv.kubernetes.io/*", "volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner"},
 	{Kind: "Secret"}:                {"kubernetes.io/legacy-token-invalid-since", "kubernetes.io/legacy-token-last-used"},
 
@@ -62,30 +66,27 @@ func stripAllocated(obj *unstructured.Unstructured) {
 	case schema.GroupKind{Kind: "Service"}:
 		stripService(spec, obj.GetManagedFields())
 	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
-		if annotations := fieldsOf(metadata["annotations"]); annotations["pv.kubernetes.io/bind-completed"] != nil && !(annotations["pv.kubernetes.io/bound-by-controller"] == nil && choosesVolume(obj.GetManagedFields())) {
+		if annotations := fieldsOf(metadata["annotations"]); annotations["pv.kubernetes.io/bind-completed"] != nil && !(annotations["pv.kubernetes.io/bound-by-controller"] == nil && chooses(obj.GetManagedFields(), "spec", "volumeName")) {
 			delete(spec, "volumeName")
 		}
 	case schema.GroupKind{Kind: "PersistentVolume"}:
 		claim := fieldsOf(spec["claimRef"])
+		if claim["uid"] != nil && !chooses(obj.GetManagedFields(), "metadata", "annotations", provisionedBy) { // it was provisioned
+			delete(fieldsOf(metadata["annotations"]), provisionedBy)
+		}
 		delete(claim, "uid")
 		delete(claim, "resourceVersion")
 	case schema.GroupKind{Kind: "Pod"}:
 		stripPod(spec, obj.GetManagedFields())
 	}
-	for _, field := range []string{"labels", "annotations"} {
-		if _, has := metadata[field]; has {
-			stripKeys(metadata, field, func(key, _ string) bool { return isLeftBehind(kind, key) })
-		}
-	}
 }
 
 // stripPod removes what admission has added, which a member's adds again, and a node that no one has chosen.
 func stripPod(spec map[string]any, managers []metav1.ManagedFieldsEntry) {
-	fields := owned(managers, func(string) bool { return true })
-	if fields == nil || !fields.Has(fieldpath.MakePathOrDie("spec", "nodeName")) {
+	if fields := owned(managers, func(string) bool { return true }); fields == nil || !fields.Has(fieldpath.MakePathOrDie("spec", "nodeName")) {
 		delete(spec, "nodeName")
 	}
-	for _, field := range []string{"overhead", "preemptionPolicy", "priority"} {
+	for _, field := range []string{"preemptionPolicy", "priority"} {
 		delete(spec, field)
 	}
 	dropItems(spec, "tolerations", func(toleration map[string]any) bool {
@@ -93,20 +94,34 @@ func stripPod(spec map[string]any, managers []metav1.ManagedFieldsEntry) {
 		return (key == corev1.TaintNodeNotReady || key == corev1.TaintNodeUnreachable) && toleration["operator"] == string(corev1.TolerationOpExists) &&
 			toleration["effect"] == string(corev1.TaintEffectNoExecute) && fmt.Sprint(toleration["tolerationSeconds"]) == "300"
 	})
-	isToken := func(item map[string]any) bool {
-		name, _ := item["name"].(string)
-		return strings.HasPrefix(name, tokenVolume) && (item["projected"] != nil || item["mountPath"] == "/var/run/secrets/kubernetes.io/serviceaccount")
+	if spec["automountServiceAccountToken"] == false {
+		return
 	}
-	dropItems(spec, "volumes", isToken)
+	dropped := map[any]bool{}
+	dropItems(spec, "volumes", func(volume map[string]any) bool {
+		is := isAccountVolume(volume)
+		dropped[volume["name"]] = is
+		return is
+	})
 	for _, field := range []string{"containers", "initContainers"} {
 		for container := range each(spec[field]) {
-			dropItems(container, "volumeMounts", isToken)
+			dropItems(container, "volumeMounts", func(mount map[string]any) bool { return dropped[mount["name"]] })
 		}
 	}
 }
 
-// tokenVolume begins the names of the volumes that admission adds for the token of a Pod's account.
-const tokenVolume = "kube-api-access-"
+// isAccountVolume reports whether admission has added a volume for the token of a Pod's account: no other has, besides a token for
+// the API server, the certificate of that (plugin/pkg/admission/serviceaccount of k8s.io/kubernetes).
+func isAccountVolume(volume map[string]any) bool {
+	name, _ := volume["name"].(string)
+	hasToken, hasCertificate := false, false
+	for source := range each(fieldsOf(volume["projected"])["sources"]) {
+		token, isToken := source["serviceAccountToken"]
+		hasToken = hasToken || isToken && fieldsOf(token)["audience"] == nil
+		hasCertificate = hasCertificate || fieldsOf(source["configMap"])["name"] == "kube-root-ca.crt"
+	}
+	return strings.HasPrefix(name, "kube-api-access-") && hasToken && hasCertificate
+}
 
 // dropItems deletes items of a list, and a list that becomes empty.
 func dropItems(of map[string]any, field string, drops func(map[string]any) bool) {
@@ -121,10 +136,13 @@ func dropItems(of map[string]any, field string, drops func(map[string]any) bool)
 	of[field] = list
 }
 
-// choosesVolume reports whether a user has named the volume of a claim.
-func choosesVolume(managers []metav1.ManagedFieldsEntry) bool {
-	fields := owned(managers, func(manager string) bool { return manager != "kube-controller-manager" })
-	return fields != nil && fields.Has(fieldpath.MakePathOrDie("spec", "volumeName"))
+// chooses reports whether a user has written a field, and not what binds and provisions volumes.
+func chooses(managers []metav1.ManagedFieldsEntry, path ...any) bool {
+	isUser := func(manager string) bool {
+		return manager != "kube-controller-manager" && !strings.Contains(manager, "provisioner")
+	}
+	fields := owned(managers, isUser)
+	return len(managers) == 0 || fields != nil && fields.Has(fieldpath.MakePathOrDie(path...))
 }
 
 func stripService(spec map[string]any, managers []metav1.ManagedFieldsEntry) {

@@ -228,7 +228,7 @@ func (m *Manifest) edited(e Edit) (*Manifest, error) {
 	if isToken(obj) && (account == "" || accountOf(obj) != account) {
 		return nil, errToken
 	}
-	Strip(obj.Object)
+	stripEdited(obj.Object)
 	mark(obj, m.uid, generation)
 	edited := &Manifest{id: m.id, apiVersion: m.apiVersion, uid: m.uid, created: m.created}
 	return edited, edited.read(obj)

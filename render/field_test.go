@@ -157,6 +157,50 @@ func fieldOf(t *testing.T, obj *unstructured.Unstructured, path string) string {
 	return string(encoded)
 }
 
+// TestChosenFields: what users have chosen reaches members, also if something else edits it for a cluster, and what policies add.
+func TestChosenFields(t *testing.T) {
+	const (
+		pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"shop","labels":{"tool/x":"y"},"managedFields":[{"manager":"kubectl","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:nodeName":{}}}}]},
+"spec":{"nodeName":"edge-1","overhead":{"cpu":"1"},"containers":[{"name":"c","image":"x","volumeMounts":[{"name":"kube-api-access-vault","mountPath":"/var/run/vault"}]}],"volumes":[{"name":"kube-api-access-vault","projected":{"sources":[{"serviceAccountToken":{"audience":"vault","path":"token"}}]}}],
+"tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}]}}`
+		byHand = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"shop"},"spec":{"automountServiceAccountToken":false,"containers":[{"name":"c"}],"volumes":[{"name":"kube-api-access-x","projected":{"sources":[{"serviceAccountToken":{"path":"token"}},{"configMap":{"name":"kube-root-ca.crt"}}]}}]}}`
+		volume = `{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"nfs","annotations":{"pv.kubernetes.io/provisioned-by":"nfs.csi.k8s.io"}},"spec":{}}`
+		claim  = `{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data","namespace":"shop","annotations":{"pv.kubernetes.io/bind-completed":"yes"}},"spec":{"volumeName":"nfs"}}`
+	)
+	for name, tc := range map[string]struct{ object, operations, want string }{
+		"Node":            {pod, ``, `"nodeName":"edge-1"`},
+		"Overhead":        {pod, ``, `"overhead":{"cpu":"1"}`},
+		"NodeAndAnEdit":   {pod, `{"path":"/metadata/labels/tool~1x","operator":"remove"}`, `"nodeName":"edge-1"`},
+		"NodeByPolicy":    {pod, `{"path":"/spec/nodeName","operator":"replace","value":"edge-2"}`, `"nodeName":"edge-2"`},
+		"Toleration":      {pod, `{"path":"/spec/tolerations/-","operator":"add","value":{"key":"a"}},{"path":"/spec/tolerations/-","operator":"add","value":{"key":"b"}}`, `"tolerations":[{"key":"a"},{"key":"b"}]`},
+		"OwnToken":        {pod, ``, `"audience":"vault"`},
+		"TokenByHand":     {byHand, ``, `"serviceAccountToken"`},
+		"Provisioner":     {volume, ``, `provisioned-by`},
+		"ByPolicy":        {volume, `{"path":"/metadata/annotations/pv.kubernetes.io~1provisioned-by","operator":"replace","value":"x"}`, `provisioned-by":"x"`},
+		"ClaimWithVolume": {claim, ``, `"volumeName":"nfs"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			obj, policy := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+			if err := errors.Join(obj.UnmarshalJSON([]byte(tc.object)), policy.UnmarshalJSON([]byte(
+				`{"apiVersion":"policy.karmada.io/v1alpha1","kind":"ClusterOverridePolicy","metadata":{"name":"p"},"spec":{"overrideRules":[{"overriders":{"plaintext":[`+tc.operations+`]}}]}}`))); err != nil {
+				t.Fatal(err)
+			}
+			p, err := override.NewPolicy(policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := mustManifest(t, obj)
+			edited, err := m.Template(Options{}).With(Edit{Overrides: override.For([]*override.Policy{p}, m.Selected(), override.Cluster{Name: "member1"})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(edited.Works().For("member1")); !strings.Contains(got, tc.want) {
+				t.Errorf("no %s in %s", tc.want, got)
+			}
+		})
+	}
+}
+
 // TestStrippedFields: what an override does to fields that an object lacks is an error, as in Karmada, unless they were
 // stripped from this very object.
 func TestStrippedFields(t *testing.T) {

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"hash/fnv"
 	"maps"
+	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -58,7 +60,7 @@ type reader func(obj map[string]any) any
 // API server lets a user set once, or fills in: that one Work has them, and another has not, says nothing.
 var fixed = map[schema.GroupKind]reader{
 	{Kind: "Pod"}:           ofPod,
-	{Kind: "ResourceQuota"}: at([]string{"spec", "scopes"}),
+	{Kind: "ResourceQuota"}: ofQuota,
 	{Kind: "Secret"}:        at([]string{"type"}),
 	{Kind: "Service"}:       ofService,
 
@@ -66,7 +68,7 @@ var fixed = map[schema.GroupKind]reader{
 	{Group: "apps", Kind: "DaemonSet"}:                               at([]string{"spec", "selector"}),
 	{Group: "apps", Kind: "Deployment"}:                              at([]string{"spec", "selector"}),
 	{Group: "apps", Kind: "ReplicaSet"}:                              at([]string{"spec", "selector"}),
-	{Group: "apps", Kind: "StatefulSet"}:                             at([]string{"spec", "selector"}, []string{"spec", "serviceName"}, []string{"spec", "podManagementPolicy"}, []string{"spec", "volumeClaimTemplates"}),
+	{Group: "apps", Kind: "StatefulSet"}:                             ofStatefulSet,
 	{Group: "discovery.k8s.io", Kind: "EndpointSlice"}:               at([]string{"addressType"}),
 	{Group: "networking.k8s.io", Kind: "IngressClass"}:               at([]string{"spec", "controller"}),
 	{Group: "node.k8s.io", Kind: "RuntimeClass"}:                     at([]string{"handler"}),
@@ -105,6 +107,23 @@ func ofService(obj map[string]any) any {
 		return nil
 	}
 	return spec["clusterIP"] == corev1.ClusterIPNone
+}
+
+// ofQuota reads the scopes of a ResourceQuota, in any order.
+func ofQuota(obj map[string]any) any {
+	scopes, isGiven, _ := unstructured.NestedStringSlice(obj, "spec", "scopes")
+	if slices.Sort(scopes); !isGiven {
+		return []string{}
+	}
+	return scopes
+}
+
+// ofStatefulSet reads a StatefulSet, unless its claims are deleted with it.
+func ofStatefulSet(obj map[string]any) any {
+	if when, _, _ := unstructured.NestedString(obj, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted"); when == string(appsv1.DeletePersistentVolumeClaimRetentionPolicyType) {
+		return nil
+	}
+	return at([]string{"spec", "selector"}, []string{"spec", "serviceName"}, []string{"spec", "podManagementPolicy"}, []string{"spec", "volumeClaimTemplates"})(obj)
 }
 
 // ofPod reads a Pod without what may change: images, its deadlines, and tolerations.

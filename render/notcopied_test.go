@@ -23,7 +23,7 @@ A member gets an object as its user has written it. What the control plane adds 
 `
 
 const notCopiedFoot = `
-A field of a custom resource that its operator writes into the spec is copied: nothing tells it from the user's.
+A field of a custom resource that its operator writes into the spec is copied: nothing tells it from the user's. So is what the control plane's own defaults fill in when an object is created: a default StorageClass, IngressClass or PriorityClass by its name, and what a LimitRange adds to a Pod. Where members have others, name the class in the object, or give the control plane no default.
 
 ## What Karmada does by design, and the way out
 
@@ -124,7 +124,7 @@ func allNotCopied() (all []notCopied) {
 
 // whyAllocated says why allocatedFields are not copied, and when they are.
 var whyAllocated = map[string]string{
-	"PersistentVolume":      "it is that of the claim on the control plane",
+	"PersistentVolume":      "it is that of the claim on the control plane; who has provisioned a volume is copied if a user has written it",
 	"PersistentVolumeClaim": "a controller has bound it, as its annotations say; it is copied if a user has chosen it",
 	"Pod":                   "admission adds it, and each member's adds its own; other volumes, mounts and tolerations are copied, and a node that someone has chosen, by `managedFields`",
 	"Service":               "the API server allocates it; it is copied if someone has chosen it, by `managedFields`, and if there are none",

@@ -18,7 +18,7 @@ var runOnce = map[schema.GroupKind][]string{
 	{Group: "kubeflow.org", Kind: "MPIJob"}:                   {"spec", "runPolicy", "ttlSecondsAfterFinished"},
 	{Group: "kubeflow.org", Kind: "PyTorchJob"}:               {"spec", "runPolicy", "ttlSecondsAfterFinished"},
 	{Group: "kubeflow.org", Kind: "TFJob"}:                    {"spec", "runPolicy", "ttlSecondsAfterFinished"},
-	{Group: "ray.io", Kind: "RayJob"}:                         {"spec", "ttlSecondsAfterFinished"},
+	{Group: "ray.io", Kind: "RayJob"}:                         nil, // its field deletes the RayCluster alone
 	{Group: "sparkoperator.k8s.io", Kind: "SparkApplication"}: {"spec", "timeToLiveSeconds"},
 	{Group: "tekton.dev", Kind: "PipelineRun"}:                nil,
 	{Group: "tekton.dev", Kind: "TaskRun"}:                    nil,
@@ -29,7 +29,8 @@ var runOnce = map[schema.GroupKind][]string{
 // expiresBy returns the field by which an object that runs once is deleted after it has finished; empty for none.
 func expiresBy(obj *unstructured.Unstructured) string {
 	path := runOnce[obj.GroupVersionKind().GroupKind()]
-	if _, has, err := unstructured.NestedFieldNoCopy(obj.Object, path...); len(path) == 0 || !has || err != nil {
+	value, _, err := unstructured.NestedFieldNoCopy(obj.Object, path...)
+	if fields, isObject := value.(map[string]any); len(path) == 0 || err != nil || value == nil || isObject && len(fields) == 0 {
 		return ""
 	}
 	return strings.Join(path, ".")

@@ -27,11 +27,16 @@ var serverSet = []string{
 // the API groups of Kubernetes, whose objects are typed. In a custom resource, a
 // null may be content: it tells Helm to drop a default, for example.
 func Strip(obj map[string]any) {
-	delete(obj, "status")
 	if _, ok := obj["metadata"].(map[string]any); !ok {
 		delete(obj, "metadata")
 	}
 	stripAllocated(&unstructured.Unstructured{Object: obj})
+	stripEdited(obj)
+}
+
+// stripEdited is Strip but for what the control plane has allocated: a policy that sets it for a cluster has chosen it.
+func stripEdited(obj map[string]any) {
+	delete(obj, "status")
 	stripMetadata(obj)
 	pruneBuiltin(obj)
 	if metadata, ok := obj["metadata"].(map[string]any); ok {
@@ -52,10 +57,11 @@ func stripMetadata(obj map[string]any) {
 	for _, field := range serverSet {
 		delete(metadata, field)
 	}
-	stripKeys(metadata, "annotations", func(key, _ string) bool { return isStripped(key) })
+	kind := (&unstructured.Unstructured{Object: obj}).GroupVersionKind().GroupKind()
+	stripKeys(metadata, "annotations", func(key, _ string) bool { return isStripped(key) || isLeftBehind(kind, key) })
 	stripKeys(metadata, "labels", func(key, value string) bool {
 		retains := key == retainReplicasLabel && value == retainReplicas // any other value says nothing
-		return isStripped(key) && !retains
+		return isStripped(key) && !retains || isLeftBehind(kind, key)
 	})
 }
 
