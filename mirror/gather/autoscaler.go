@@ -48,8 +48,7 @@ func scaleBy(f *judge.Facts, autoscaler *judge.Source, configuration *config.Con
 	}
 	for name, facts := range f.Clusters {
 		if autoscaler.Terms.Matches(name, facts.Labels) && configuration.Allows(place, name) {
-			facts.ScaledBy = autoscaler.ID
-			f.Clusters[name] = facts
+			scale(f, name, autoscaler.ID)
 		}
 	}
 }
@@ -59,9 +58,20 @@ func scaleBy(f *judge.Facts, autoscaler *judge.Source, configuration *config.Con
 // replicas until it is deleted.
 func scaleByWorks(f *judge.Facts, autoscalers iter.Seq[*state.Work]) {
 	for w := range autoscalers {
-		if facts, ok := f.Clusters[w.Cluster]; ok && w.Foreign == "" {
-			facts.ScaledBy = w.Source
-			f.Clusters[w.Cluster] = facts
+		if _, ok := f.Clusters[w.Cluster]; ok && w.Foreign == "" {
+			scale(f, w.Cluster, w.Source)
 		}
+	}
+}
+
+// scale marks a cluster: of several autoscalers, always with the same. A member may not serve the kind of those of KEDA.
+func scale(f *judge.Facts, cluster string, autoscaler render.Identity) {
+	facts := f.Clusters[cluster]
+	if versions, isKnown := facts.Kinds.Of(autoscaler.GroupKind()); isKnown && len(versions) == 0 {
+		return
+	}
+	if facts.ScaledBy == (render.Identity{}) || autoscaler.String() < facts.ScaledBy.String() {
+		facts.ScaledBy = autoscaler
+		f.Clusters[cluster] = facts
 	}
 }

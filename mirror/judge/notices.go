@@ -68,8 +68,8 @@ func undivided(f Facts, v Verdict) *Refusal {
 		return nil
 	}
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
-		if by := f.Clusters[cluster].ScaledBy; v.Targets[cluster].Decision == Wanted && by != (render.Identity{}) {
-			return &Refusal{Reason: ReplicasUnplaced, Message: fmt.Sprintf("its replicas are divided, but %s %q sets them in each of its clusters, with limits that are not divided: give it limits for one cluster, or different ones by an override policy", by.Kind, by.Name)}
+		if by := f.Clusters[cluster].ScaledBy; (v.Targets[cluster].Decision == Wanted || v.Targets[cluster].Waits) && by != (render.Identity{}) {
+			return &Refusal{Reason: ReplicasUnplaced, Message: fmt.Sprintf("its replicas are divided, but %s %q sets them in each cluster that it is in, with limits that are not divided: give it limits for one cluster, or different ones by an override policy", by.Kind, by.Name)}
 		}
 	}
 	return nil
@@ -81,8 +81,12 @@ func stalled(f Facts) *Refusal {
 	if f.Unknown != "" || s == nil || s.Deleted.IsZero() || s.Leaving || !s.Asks || s.Refusal != nil || len(f.Works) == 0 {
 		return nil
 	}
+	kept := keptByFinalizer
+	if f.ID.GroupKind() == (schema.GroupKind{Kind: "Pod"}) {
+		kept = "it waits for the kubelet of its node, which ends its grace period, or for a finalizer: its objects in the members stay until it is gone (kubectl delete --force --grace-period=0)"
+	}
 	return &Refusal{Reason: DeletionPending, Message: fmt.Sprintf("being deleted since %s, but %s. If what removes it runs in the members alone, annotate the object with %s=foreground, or remove the finalizer",
-		s.Deleted.UTC().Format(time.RFC3339), keptByFinalizer, render.DeletionAnnotation)}
+		s.Deleted.UTC().Format(time.RFC3339), kept, render.DeletionAnnotation)}
 }
 
 // runsAgain reports objects that run once and that a member would run again: since it deletes what has finished, and Karmada
