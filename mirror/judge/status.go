@@ -103,6 +103,7 @@ func (j Judgement) member(cluster string, report *state.Report, source *state.So
 		return m
 	}
 	m.Status, m.Generation, m.Settled = report.Status, report.Generation, j.isSettled(cluster)
+	m.Later, m.Lacking = j.isLater(w, report, now), w.State == state.WorkFailed || j.Facts.IsUnreached(cluster)
 	m.Unhealthy, m.ChoosesReplicas = report.Unhealthy, w.Retains()
 	m.Idle = report.Idle && (m.Settled || report.Status == nil && j.isWritten(cluster)) // otherwise it may have Pods, or get some
 	return m
@@ -129,6 +130,12 @@ func (j Judgement) isAbout(source *state.SourceStatus, w *state.Work, report *st
 		return false
 	}
 	return isNew || report.Renewed || j.canBeTrusted(w) && j.stood(w, report, now) >= trustAfter
+}
+
+// isLater reports whether what a Work reports is from after its content was written. Where its time does not tell, a report counts
+// that has stood for long: not every content changes what a member reports.
+func (j Judgement) isLater(w *state.Work, report *state.Report, now time.Time) bool {
+	return j.canBeTrusted(w) && (!report.Reported.Before(report.Written) || j.stood(w, report, now) >= trustAfter)
 }
 
 // maxSkew is how far the clock of a member may be behind that of the API server, unless the Job has been seen to run.
@@ -213,7 +220,11 @@ func (j Judgement) Recall(r Reports, now time.Time) (_ Reports, recalled []*stat
 func (j Judgement) TrustIn(r Reports, now time.Time) (in time.Duration) {
 	for cluster, report := range r.Works {
 		w := j.Facts.Works[cluster]
-		if report == nil || w == nil || j.isAbout(r.Source, w, report, now) || !j.canBeTrusted(w) {
+		if report == nil || w == nil || !j.canBeTrusted(w) {
+			continue
+		}
+		isCopied := aggregate.IsCopied(j.Facts.ID.GroupKind())
+		if j.isAbout(r.Source, w, report, now) && (!isCopied || j.isLater(w, report, now)) {
 			continue
 		}
 		in = Sooner(in, trustAfter-j.stood(w, report, now))

@@ -30,6 +30,8 @@ type Report struct {
 	// Written is when the Work was last written, by the API server's clock, and Seen when that was first seen,
 	// by the local one; zero if no one has followed it.
 	Written, Seen time.Time
+	// Reported is when Karmada last reported something, by the API server's clock.
+	Reported time.Time
 	// Generation is that of the source from which the Work was made; 0 if it does not say.
 	Generation int64
 	// Suspended: Karmada does not apply the Work, and Applied: it has applied it before.
@@ -48,6 +50,7 @@ type Report struct {
 func NewReport(work *unstructured.Unstructured) *Report {
 	r := &Report{Work: work.GetUID(), Version: work.GetResourceVersion(), Created: work.GetCreationTimestamp().Time, Status: encodeStatus(ReportedBy(work))}
 	r.Source, r.Written = work.GetAnnotations()[render.SourceUIDAnnotation], lastWritten(work).time()
+	r.Reported = lastOf(work, "status")
 	r.Generation, r.Suspended, r.Applied = generationOf(work), dispatchStateOf(work) == WorkSuspended, AppliedCondition(work) != nil
 	r.Unhealthy = reportedHealth(work) == unhealthy
 	r.Ran = r.Status != nil && r.Applied && !reportsFinishedJob(work)

@@ -30,6 +30,9 @@ type Member struct {
 	Unhealthy bool
 	// ChoosesReplicas: the Work leaves the number of replicas to the member.
 	ChoosesReplicas bool
+	// Later: what it reports is, by its time, from after the Work got its content. Lacking: the member has refused the content, or
+	// could not be reached when the Work got it.
+	Later, Lacking bool
 }
 
 // rules are the kinds that Karmada sums up, except PersistentVolumes. Karmada's are for one

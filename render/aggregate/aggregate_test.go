@@ -33,7 +33,7 @@ type statusCase struct {
 
 // settled is a member with the Work that it should have, made from generation 2.
 func settled(cluster, status string) Member {
-	return Member{Cluster: cluster, Status: []byte(status), Generation: 2, Settled: true}
+	return Member{Cluster: cluster, Status: []byte(status), Generation: 2, Settled: true, Later: true}
 }
 
 func unsettled(m Member) Member {
@@ -156,24 +156,33 @@ func TestIsUpToDate(t *testing.T) {
 
 func TestStatusWithoutRule(t *testing.T) {
 	testStatus(t, "example.com/v1", "Gadget", map[string]statusCase{
-		"Flood":       {reason: "what is copied is bounded, too", source: `{}`, members: []Member{settled("m1", `{"log":"`+strings.Repeat("x", 300_000)+`"}`)}, fails: "m1"},
-		"One":         {"The only member's status is that of the source.", `{"status":{"a":1}}`, []Member{settled("m1", `{"b":[1,2.5,null,{"c":"d"}]}`)}, `{"b":[1,2.5,null,{"c":"d"}]}`, ""},
-		"OneFirst":    {"The source may have none yet.", `{}`, []Member{settled("m1", `{"b":true}`)}, `{"b":true}`, ""},
-		"Observed":    {"The member has the content: what it has observed is that of the source.", `{"status":{"observedGeneration":1}}`, []Member{settled("m1", `{"observedGeneration":7,"conditions":[{"type":"Ready","observedGeneration":7},{"type":"Old","observedGeneration":6}]}`)}, `{"observedGeneration":2,"conditions":[{"type":"Ready","observedGeneration":2},{"type":"Old","observedGeneration":1}]}`, ""},
-		"NotYet":      {"It has not: the number is not equal by chance.", `{"status":{"observedGeneration":1}}`, []Member{unsettled(settled("m1", `{"observedGeneration":2,"conditions":[{"type":"Ready","observedGeneration":2}]}`))}, `{"observedGeneration":1,"conditions":[{"type":"Ready","observedGeneration":1}]}`, ""},
-		"Copied":      {"An earlier daemon has copied the member's number.", `{"status":{"observedGeneration":7}}`, []Member{unsettled(settled("m1", `{"observedGeneration":7}`))}, `{"observedGeneration":1}`, ""},
-		"NeverYet":    {"Nor the first time.", `{}`, []Member{unsettled(settled("m1", `{"observedGeneration":2}`))}, `{"observedGeneration":1}`, ""},
-		"Interpreted": {"An interpreter of Karmada's says what the member's controller has seen.", `{"status":{"observedGeneration":1}}`, []Member{settled("m1", `{"observedGeneration":6,"generation":7,"resourceTemplateGeneration":2}`)}, `{"observedGeneration":1}`, ""},
-		"SeenByIt":    {"It has seen it.", `{}`, []Member{settled("m1", `{"observedGeneration":7,"generation":7,"resourceTemplateGeneration":2,"a":1}`)}, `{"observedGeneration":2,"a":1}`, ""},
-		"OddNumber":   {"A kind may have a text of that name.", `{}`, []Member{settled("m1", `{"observedGeneration":"7"}`)}, `{"observedGeneration":"7"}`, ""},
-		"Several":     {"No rule says how to sum them up: the status stays.", `{"status":{"a":1}}`, []Member{settled("m1", `{"b":1}`), settled("m2", `{"b":2}`)}, `{"a":1}`, ""},
-		"None":        {"Without a member, nothing is known.", `{"status":{"a":1}}`, nil, `{"a":1}`, ""},
-		"Unreported":  {"Nor before the first report.", `{"status":{"a":1}}`, []Member{settled("m1", "")}, `{"a":1}`, ""},
-		"Null":        {"A null is not a report.", `{"status":{"a":1}}`, []Member{settled("m1", " null\n")}, `{"a":1}`, ""},
-		"NullStatus":  {"A null is not a status either.", `{"status":null}`, nil, `{}`, ""},
-		"NotObject":   {"A status is an object.", `{}`, []Member{settled("m1", `[1]`)}, ``, `"m1"`},
-		"BadJSON":     {"A Work may have any bytes.", `{}`, []Member{settled("m1", "{\n")}, ``, `"m1"`},
-		"BadSource":   {"A custom resource without a schema may have any status.", `{"status":"fine"}`, []Member{settled("m1", `{"b":1}`)}, ``, "source"},
+		"Flood":          {reason: "what is copied is bounded, too", source: `{}`, members: []Member{settled("m1", `{"log":"`+strings.Repeat("x", 300_000)+`"}`)}, fails: "m1"},
+		"One":            {"The only member's status is that of the source.", `{"status":{"a":1}}`, []Member{settled("m1", `{"b":[1,2.5,null,{"c":"d"}]}`)}, `{"b":[1,2.5,null,{"c":"d"}]}`, ""},
+		"OneFirst":       {"The source may have none yet.", `{}`, []Member{settled("m1", `{"b":true}`)}, `{"b":true}`, ""},
+		"Observed":       {"The member has the content: what it has observed is that of the source.", `{"status":{"observedGeneration":1}}`, []Member{settled("m1", `{"observedGeneration":7,"conditions":[{"type":"Ready","observedGeneration":7},{"type":"Old","observedGeneration":6}]}`)}, `{"observedGeneration":2,"conditions":[{"type":"Ready","observedGeneration":2},{"type":"Old","observedGeneration":1}]}`, ""},
+		"NotYet":         {"It has not: the number is not equal by chance.", `{"status":{"observedGeneration":1}}`, []Member{unsettled(settled("m1", `{"observedGeneration":2,"conditions":[{"type":"Ready","observedGeneration":2}]}`))}, `{"observedGeneration":1,"conditions":[{"type":"Ready","observedGeneration":1}]}`, ""},
+		"Copied":         {"An earlier daemon has copied the member's number.", `{"status":{"observedGeneration":7}}`, []Member{unsettled(settled("m1", `{"observedGeneration":7}`))}, `{"observedGeneration":1}`, ""},
+		"NeverYet":       {"Nor the first time.", `{}`, []Member{unsettled(settled("m1", `{"observedGeneration":2}`))}, `{"observedGeneration":1}`, ""},
+		"Interpreted":    {"An interpreter of Karmada's says what the member's controller has seen.", `{"status":{"observedGeneration":1}}`, []Member{settled("m1", `{"observedGeneration":6,"generation":7,"resourceTemplateGeneration":2}`)}, `{"observedGeneration":1}`, ""},
+		"SeenByIt":       {"It has seen it.", `{}`, []Member{settled("m1", `{"observedGeneration":7,"generation":7,"resourceTemplateGeneration":2,"a":1}`)}, `{"observedGeneration":2,"a":1}`, ""},
+		"Text":           {"Argo Rollouts has it as a text, which Argo CD compares with the generation.", `{}`, []Member{settled("m1", `{"observedGeneration":"7"}`)}, `{"observedGeneration":"2"}`, ""},
+		"OddText":        {"A kind may have another text of that name.", `{}`, []Member{settled("m1", `{"observedGeneration":"7th"}`)}, `{"observedGeneration":"7th"}`, ""},
+		"Parents":        {"Routes of the Gateway API have it deeper.", `{}`, []Member{settled("m1", `{"parents":[{"conditions":[{"type":"Accepted","observedGeneration":7}]}]}`)}, `{"parents":[{"conditions":[{"type":"Accepted","observedGeneration":2}]}]}`, ""},
+		"ParentsEarly":   {"The member does not have the content.", `{}`, []Member{unsettled(settled("m1", `{"parents":[{"conditions":[{"type":"Accepted","observedGeneration":2}]}]}`))}, `{"parents":[{"conditions":[{"type":"Accepted","observedGeneration":1}]}]}`, ""},
+		"NothingYet":     {"Flux begins with -1, which is no generation.", `{"status":{"observedGeneration":-1}}`, []Member{settled("m1", `{"observedGeneration":-1}`)}, `{"observedGeneration":-1}`, ""},
+		"Earlier":        {"The report may be from before.", `{"status":{"observedGeneration":1}}`, []Member{{Cluster: "m1", Status: []byte(`{"observedGeneration":7}`), Settled: true}}, `{"observedGeneration":1}`, ""},
+		"Relabelled":     {"What the source has shown stays.", `{"status":{"observedGeneration":2,"conditions":[{"type":"A","observedGeneration":1},{"type":"Ready","observedGeneration":2}]}}`, []Member{unsettled(settled("m1", `{"observedGeneration":7,"conditions":[{"type":"Ready","observedGeneration":7}]}`))}, `{"observedGeneration":2,"conditions":[{"type":"Ready","observedGeneration":2}]}`, ""},
+		"Lacking":        {"The member has refused it.", `{"status":{"observedGeneration":2}}`, []Member{{Cluster: "m1", Status: []byte(`{"observedGeneration":7}`), Lacking: true}}, `{"observedGeneration":1}`, ""},
+		"OnlyConditions": {"An interpreter reports generations, and the kind observes in its conditions.", `{}`, []Member{settled("m1", `{"generation":7,"resourceTemplateGeneration":2,"conditions":[{"type":"Ready","observedGeneration":7}]}`)}, `{"conditions":[{"type":"Ready","observedGeneration":2}]}`, ""},
+		"OddReplicas":    {"Its replicas are a text.", `{}`, []Member{settled("m1", `{"observedGeneration":6,"generation":7,"resourceTemplateGeneration":1,"readyReplicas":"0/1"}`)}, `{"observedGeneration":1,"readyReplicas":"0/1"}`, ""},
+		"Several":        {"No rule says how to sum them up: the status stays.", `{"status":{"a":1}}`, []Member{settled("m1", `{"b":1}`), settled("m2", `{"b":2}`)}, `{"a":1}`, ""},
+		"None":           {"Without a member, nothing is known.", `{"status":{"a":1}}`, nil, `{"a":1}`, ""},
+		"Unreported":     {"Nor before the first report.", `{"status":{"a":1}}`, []Member{settled("m1", "")}, `{"a":1}`, ""},
+		"Null":           {"A null is not a report.", `{"status":{"a":1}}`, []Member{settled("m1", " null\n")}, `{"a":1}`, ""},
+		"NullStatus":     {"A null is not a status either.", `{"status":null}`, nil, `{}`, ""},
+		"NotObject":      {"A status is an object.", `{}`, []Member{settled("m1", `[1]`)}, ``, `"m1"`},
+		"BadJSON":        {"A Work may have any bytes.", `{}`, []Member{settled("m1", "{\n")}, ``, `"m1"`},
+		"BadSource":      {"A custom resource without a schema may have any status.", `{"status":"fine"}`, []Member{settled("m1", `{"b":1}`)}, ``, "source"},
 	})
 }
 
@@ -187,7 +196,7 @@ func TestStatusOfReplicaSet(t *testing.T) {
 		"Unreported":  {"A member that has reported nothing has observed nothing.", `{"status":{"observedGeneration":1}}`, []Member{settled("m1", one), settled("m2", "")}, `{"replicas":2,"readyReplicas":2,"availableReplicas":1,"observedGeneration":1}`, ""},
 		"Unsettled":   {"Nor has one that may have other content.", `{"status":{"observedGeneration":1}}`, []Member{unsettled(settled("m1", one))}, `{"replicas":2,"readyReplicas":2,"availableReplicas":1,"observedGeneration":1}`, ""},
 		"OldContent":  {"Nor one whose object is made of an earlier generation, although the Work is said to be applied.", `{"status":{"observedGeneration":1}}`, []Member{settled("m1", `{"replicas":1,"generation":7,"observedGeneration":7,"resourceTemplateGeneration":1}`)}, `{"replicas":1,"observedGeneration":1}`, ""},
-		"OldWork":     {"A Work need not be of the last generation, if nothing in it would change.", `{}`, []Member{{"m1", []byte(`{"replicas":1,"generation":7,"observedGeneration":7,"resourceTemplateGeneration":1}`), 1, true, false, false, false}}, `{"replicas":1,"observedGeneration":2}`, ""},
+		"OldWork":     {"A Work need not be of the last generation, if nothing in it would change.", `{}`, []Member{{"m1", []byte(`{"replicas":1,"generation":7,"observedGeneration":7,"resourceTemplateGeneration":1}`), 1, true, false, false, false, true, false}}, `{"replicas":1,"observedGeneration":2}`, ""},
 		"NotObserved": {"The member's controller has not seen its object.", `{"status":{"observedGeneration":1}}`, []Member{settled("m1", `{"replicas":1,"generation":7,"observedGeneration":6,"resourceTemplateGeneration":2}`)}, `{"replicas":1,"observedGeneration":1}`, ""},
 		"NoMember":    {"Without a member, nothing is claimed.", `{"status":{"replicas":3,"observedGeneration":1}}`, nil, `{"replicas":0,"observedGeneration":1}`, ""},
 		"Saturated":   {"Sums stop at what the API can hold.", `{}`, []Member{settled("m1", `{"replicas":2147483647}`), settled("m2", `{"replicas":5}`)}, `{"replicas":2147483647}`, ""},

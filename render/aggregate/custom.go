@@ -1,8 +1,15 @@
 package aggregate
 
 import (
+	"fmt"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 )
+
+// IsCopied reports whether the status of a kind is that of its only member, with other generations.
+func IsCopied(kind schema.GroupKind) bool { return rules[kind] == nil }
 
 // only is the rule of all other kinds. What members report are their own generations: these say nothing about those of the
 // source. So every observedGeneration becomes that of the source once the member has observed the content that it should have,
@@ -11,52 +18,102 @@ func only(s *summary) error {
 	if len(s.members) != 1 || !s.members[0].hasReported() {
 		return nil
 	}
-	m, before := s.members[0], s.status["observedGeneration"]
+	m, before := s.members[0], generationsIn(s.status)
 	status := map[string]any{}
 	if err := json.Unmarshal(m.Status, &status); err != nil {
 		return m.undecodable(err)
 	}
-	report, err := read[generations](s.members)
-	if err != nil { // of a kind that has a text of that name, for example
-		report = []*generations{{}}
+	s.status = status
+	if s.source.GetGeneration() == 0 {
+		return nil
 	}
-	hasObserved := m.Settled
-	if report[0].ResourceTemplateGeneration > 0 { // Karmada has an interpreter for this kind, and says more (customized and thirdparty in pkg/resourceinterpreter)
-		hasObserved = m.hasObserved(report[0])
+	all := generationsIn(status)
+	last := int64(0)
+	for _, of := range all {
+		last = max(last, of.number)
+	}
+	hasObserved := m.Settled && m.Later
+	if template, _ := status["resourceTemplateGeneration"].(int64); template > 0 { // Karmada has an interpreter for this kind, and says more (customized and thirdparty in pkg/resourceinterpreter)
+		generation, _ := status["generation"].(int64)
+		hasObserved = m.Settled && m.isOf(template) && last >= generation
 		delete(status, "generation")
 		delete(status, "resourceTemplateGeneration")
 	}
-	s.status = status
-	s.translate(hasObserved, before)
+	for at, of := range all {
+		of.set(s.observed(of.number, before[at].number, hasObserved && of.number >= last, m.Lacking))
+	}
 	return nil
 }
 
-// translate makes the generations in a status those of the source, which had observed one before.
-func (s *summary) translate(hasObserved bool, before any) {
+// observed returns the generation of the source that one of a member stands for. One that the source has shown stays, unless the member lacks that.
+func (s *summary) observed(of, known int64, hasObserved, isLacking bool) int64 {
 	generation := s.source.GetGeneration()
-	if generation == 0 {
+	switch {
+	case of < 1: // it has observed nothing: Flux begins with -1
+		return of
+	case hasObserved:
+		return generation
+	case known > 0 && (known < generation || known == generation && !isLacking): // a greater one was copied from a member
+		return known
+	}
+	return min(of, generation-1)
+}
+
+// observedGeneration is a number in a status, or a text of one, as Argo Rollouts has it.
+type observedGeneration struct {
+	in     map[string]any
+	number int64
+}
+
+const observedField = "observedGeneration"
+
+func (o observedGeneration) set(number int64) {
+	if _, isText := o.in[observedField].(string); isText {
+		o.in[observedField] = strconv.FormatInt(number, 10)
 		return
 	}
-	last, _ := s.status["observedGeneration"].(int64)
-	all := []map[string]any{s.status}
-	conditions, _ := s.status["conditions"].([]any)
-	for _, item := range conditions {
-		condition, _ := item.(map[string]any)
-		all = append(all, condition)
-		if of, is := condition["observedGeneration"].(int64); is {
-			last = max(last, of)
+	o.in[observedField] = number
+}
+
+// generationsIn returns the observed generations in a status by where they are. An item of a list is known by its type or name,
+// like a condition.
+func generationsIn(status map[string]any) map[string]observedGeneration {
+	all := map[string]observedGeneration{}
+	var visit func(at string, value any)
+	visit = func(at string, value any) {
+		switch v := value.(type) {
+		case map[string]any:
+			if number, ok := numberOf(v[observedField]); ok {
+				all[at] = observedGeneration{v, number}
+			}
+			for field, value := range v {
+				visit(at+"/"+field, value)
+			}
+		case []any:
+			for i, item := range v {
+				fields, _ := item.(map[string]any)
+				key := fmt.Sprint(i)
+				for _, field := range []string{"type", "name"} {
+					if name, ok := fields[field].(string); ok {
+						key = name
+						break
+					}
+				}
+				visit(at+"/"+key, item)
+			}
 		}
 	}
-	for i, fields := range all {
-		of, is := fields["observedGeneration"].(int64)
-		switch known, _ := before.(int64); {
-		case !is:
-		case hasObserved && of >= last:
-			fields["observedGeneration"] = generation
-		case i == 0 && known > 0 && known <= generation: // a greater one was copied from a member
-			fields["observedGeneration"] = known
-		default:
-			fields["observedGeneration"] = min(of, generation-1)
-		}
+	visit("", status)
+	return all
+}
+
+func numberOf(value any) (number int64, ok bool) {
+	switch v := value.(type) {
+	case int64:
+		return v, true
+	case string:
+		number, err := strconv.ParseInt(v, 10, 64)
+		return number, err == nil
 	}
+	return 0, false
 }

@@ -75,7 +75,7 @@ func TestFixedPoint(t *testing.T) {
 		}
 		var members []Member
 		for i := range random.IntN(4) {
-			members = append(members, Member{fmt.Sprint("m", i), randomStatus(random), 1 + random.Int64N(2), random.IntN(4) > 0, random.IntN(8) == 0, random.IntN(8) == 0, random.IntN(8) == 0})
+			members = append(members, Member{fmt.Sprint("m", i), randomStatus(random), 1 + random.Int64N(2), random.IntN(4) > 0, random.IntN(8) == 0, random.IntN(8) == 0, random.IntN(8) == 0, random.IntN(4) > 0, random.IntN(8) == 0})
 		}
 		status, err := Status(source, members, now)
 		if err != nil {
@@ -197,7 +197,7 @@ func FuzzStatus(f *testing.F) {
 		source.SetAPIVersion(k.apiVersion)
 		source.SetKind(k.kind)
 		source.SetGeneration(generation)
-		members := []Member{{"m2", one, generation, true, false, false, false}, {"m1", other, 1, isSettled, false, false, false}}
+		members := []Member{{"m2", one, generation, true, false, false, false, true, false}, {"m1", other, 1, isSettled, false, false, false, true, false}}
 		if k.typed == nil {
 			members = members[:1]
 		}

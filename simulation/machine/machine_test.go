@@ -562,7 +562,7 @@ func (m *machine) reconfigure(s settings) error {
 	text := configurationHead + m.sections + options + "resources:\n" + m.more
 	for _, gr := range m.mirrored() {
 		if gr != resources[s.without] {
-			text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%q], aggregateStatus: %t}\n", gr.Group, gr.Resource, s.namespaces, gr == deployments)
+			text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%q], aggregateStatus: %t}\n", gr.Group, gr.Resource, s.namespaces, gr == deployments || gr == widgets)
 		}
 	}
 	return m.change(func() error {
