@@ -10,5 +10,5 @@ const (
 	manyAggregates = 30_000    // sources are summed up
 	manyDivisions  = 100_000   // divisions are compared
 	manyOverrides  = 24_000    // sets of policies are applied, each to an object on a cluster
-	manyObjects    = 10_000    // objects are rendered, of all built-in kinds
+	manyObjects    = 100_000   // objects are rendered, of all built-in kinds
 )

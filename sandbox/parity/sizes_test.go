@@ -10,5 +10,5 @@ const (
 	manyAggregates = 10_000 // sources are summed up
 	manyDivisions  = 25_000 // divisions are compared
 	manyOverrides  = 8000   // sets of policies are applied, each to an object on a cluster
-	manyObjects    = 4000   // objects are rendered, of all built-in kinds
+	manyObjects    = 20_000 // objects are rendered, of all built-in kinds
 )

@@ -95,6 +95,8 @@ rules:
 	})
 	Pass(t, 5*time.Second) // and no deletion comes later
 	each(false)
+	Kubectl(t, "-n", ns, "delete", "sts", "db", "--cascade=orphan")
+	WantEvent(t, ns, "db", "OrphansDeleted", "preserve")
 }
 
 // fieldIn returns a file with an input that was made from a public bug report, in a namespace of its own.
