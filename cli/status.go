@@ -77,6 +77,11 @@ func (s *statusCommand) run(ctx context.Context, args []string) error {
 	if err := s.read(ctx, s.errOut, s.states.note); err != nil {
 		return err
 	}
+	for _, member := range s.members {
+		if s.survey.Cluster(member) == nil && !s.survey.HidesClusters() {
+			return misuse("there is no cluster %q (kubectl get clusters)", member)
+		}
+	}
 	err := errors.Join(s.each(ctx, args, s.print), s.printer.flush())
 	tellHidden(s.errOut, s.survey.Reader)
 	if err == nil && s.watch {

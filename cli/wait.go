@@ -25,6 +25,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // waitPeriod is the interval at which wait polls.
@@ -129,6 +130,9 @@ func (w *waitCommand) one(ctx context.Context, ref gather.SourceRef) error {
 		}
 		return fmt.Errorf("timed out after %s waiting for %s to be %s:\n  %s", w.timeout, ref.Identity(), w.until, strings.Join(missing, "\n  "))
 	}
+	if err != nil && ctx.Err() != nil && len(missing) > 0 {
+		return fmt.Errorf("interrupted while waiting for %s to be %s:\n  %s", ref.Identity(), w.until, strings.Join(missing, "\n  "))
+	}
 	return err
 }
 
@@ -206,7 +210,7 @@ func (w *waitCommand) behind(j judge.Judgement, seen seenWorks) (missing []strin
 	}
 	lines := statusesOf(j, seen.states, func(string) bool { return false })
 	lines = slices.DeleteFunc(lines, func(line mirrorStatus) bool {
-		return line.Decision == judge.Unwanted.String() && !j.Verdict.Targets[line.Cluster].Replaces
+		return line.Decision == judge.Unwanted.String() && !j.Verdict.Targets[line.Cluster].Replaces || f.Clusters[line.Cluster].Owner != render.Identity{}
 	})
 	if len(lines) == 0 {
 		missing = append(missing, "no cluster matches yet")

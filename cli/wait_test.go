@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -152,6 +153,32 @@ func TestWaitForHealthy(t *testing.T) {
 					t.Errorf("%s, aggregateStatus %v: %v does not say %q\n%s", c.reason, aggregate, err, c.want, output)
 				}
 			})
+		}
+	}
+}
+
+// TestWaitIsInterrupted: Ctrl-C says what was missing, too.
+func TestWaitIsInterrupted(t *testing.T) {
+	source := webDeployment("m1")
+	from := serve(t, deploymentServer(source, false, reported(t, source, metav1.ConditionTrue, "", "Unhealthy")), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(1500*time.Millisecond, cancel)
+	root := New()
+	root.SetArgs([]string{"wait", "deployments/web", "-n", "shop", "--for=healthy", "--kubeconfig", from})
+	root.SetOut(io.Discard)
+	root.SetErr(io.Discard)
+	if err := root.ExecuteContext(ctx); err == nil || !strings.Contains(err.Error(), "interrupted") || !strings.Contains(err.Error(), "health is Unhealthy") {
+		t.Error(err)
+	}
+}
+
+// TestStatusOfNoMember: a misspelt cluster is a mistake, and no empty list.
+func TestStatusOfNoMember(t *testing.T) {
+	source := webDeployment("m1")
+	from := serve(t, deploymentServer(source, false, reported(t, source, metav1.ConditionTrue, "", "Healthy")), nil)
+	for member, fails := range map[string]bool{"m1": false, "membr1": true} {
+		if output, err := execute("status", "deployments/web", "-n", "shop", "--member", member, "--kubeconfig", from); (err != nil) != fails || fails && !strings.Contains(told(output, err), "there is no cluster \"membr1\"") {
+			t.Errorf("%s: %s", member, told(output, err))
 		}
 	}
 }

@@ -97,23 +97,22 @@ func stripPod(spec map[string]any, managers []metav1.ManagedFieldsEntry) {
 	if spec["automountServiceAccountToken"] == false {
 		return
 	}
-	dropped := map[any]bool{}
+	dropped := map[string]bool{}
 	dropItems(spec, "volumes", func(volume map[string]any) bool {
-		is := isAccountVolume(volume)
-		dropped[volume["name"]] = is
-		return is
+		name, _ := volume["name"].(string)
+		dropped[name] = isAccountVolume(name, volume)
+		return dropped[name]
 	})
 	for _, field := range []string{"containers", "initContainers"} {
 		for container := range each(spec[field]) {
-			dropItems(container, "volumeMounts", func(mount map[string]any) bool { return dropped[mount["name"]] })
+			dropItems(container, "volumeMounts", func(mount map[string]any) bool { name, _ := mount["name"].(string); return dropped[name] })
 		}
 	}
 }
 
 // isAccountVolume reports whether admission has added a volume for the token of a Pod's account: no other has, besides a token for
 // the API server, the certificate of that (plugin/pkg/admission/serviceaccount of k8s.io/kubernetes).
-func isAccountVolume(volume map[string]any) bool {
-	name, _ := volume["name"].(string)
+func isAccountVolume(name string, volume map[string]any) bool {
 	hasToken, hasCertificate := false, false
 	for source := range each(fieldsOf(volume["projected"])["sources"]) {
 		token, isToken := source["serviceAccountToken"]

@@ -173,6 +173,7 @@ func TestChosenFields(t *testing.T) {
 		"NodeAndAnEdit":   {pod, `{"path":"/metadata/labels/tool~1x","operator":"remove"}`, `"nodeName":"edge-1"`},
 		"NodeByPolicy":    {pod, `{"path":"/spec/nodeName","operator":"replace","value":"edge-2"}`, `"nodeName":"edge-2"`},
 		"Toleration":      {pod, `{"path":"/spec/tolerations/-","operator":"add","value":{"key":"a"}},{"path":"/spec/tolerations/-","operator":"add","value":{"key":"b"}}`, `"tolerations":[{"key":"a"},{"key":"b"}]`},
+		"FirstOfNone":     {pod, `{"path":"/spec/tolerations/0","operator":"add","value":{"key":"a"}}`, `"tolerations":[{"key":"a"}]`},
 		"OwnToken":        {pod, ``, `"audience":"vault"`},
 		"TokenByHand":     {byHand, ``, `"serviceAccountToken"`},
 		"Provisioner":     {volume, ``, `provisioned-by`},

@@ -67,7 +67,7 @@ func scaleByWorks(f *judge.Facts, autoscalers iter.Seq[*state.Work]) {
 // scale marks a cluster: of several autoscalers, always with the same. A member may not serve the kind of those of KEDA.
 func scale(f *judge.Facts, cluster string, autoscaler render.Identity) {
 	facts := f.Clusters[cluster]
-	if versions, isKnown := facts.Kinds.Of(autoscaler.GroupKind()); isKnown && len(versions) == 0 {
+	if facts.Kinds.Lack(autoscaler.GroupKind()) {
 		return
 	}
 	if facts.ScaledBy == (render.Identity{}) || autoscaler.String() < facts.ScaledBy.String() {

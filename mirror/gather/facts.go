@@ -160,8 +160,8 @@ type store interface {
 	worksScaling(*judge.Facts) iter.Seq[*state.Work]
 	// worksNeeding returns the Works whose Pods may need the source, at least on clusters where it may be due.
 	worksNeeding(*judge.Facts) iter.Seq[*state.Work]
-	// judged returns the judgement on another source.
-	judged(render.Identity) judge.Judgement
+	// judged returns the judgement on another source, of which these are some Works.
+	judged(id render.Identity, works []*state.Work) judge.Judgement
 	// WorkAt returns the Work of that name for a cluster, no matter who owns it. The name is
 	// one that the source's own Work would have.
 	WorkAt(id render.Identity, cluster, name string) (*state.Work, bool)

@@ -166,7 +166,9 @@ func (s *Files) worksScaling(*judge.Facts) iter.Seq[*state.Work] { return s.Work
 
 func (s *Files) worksNeeding(*judge.Facts) iter.Seq[*state.Work] { return s.Works() }
 
-func (s *Files) judged(id render.Identity) judge.Judgement { return judge.On(s.Facts(id)) }
+func (s *Files) judged(id render.Identity, _ []*state.Work) judge.Judgement {
+	return judge.On(s.Facts(id))
+}
 
 // WorkAt returns the Work of that name.
 func (s *Files) WorkAt(_ render.Identity, cluster, name string) (*state.Work, bool) {

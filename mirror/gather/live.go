@@ -42,8 +42,8 @@ func (c *Caches) liveFacts(ctx context.Context, id render.Identity) (judge.Facts
 	if w == nil {
 		return judge.Facts{}, fmt.Errorf("cannot read source %q: its resource is no longer watched", id)
 	}
-	proving := &proving{Caches: c, ctx: ctx}
-	ended := c.readBeside(ctx, f)
+	proving := newProving(ctx, c)
+	ended := c.readBeside(ctx, f, proving)
 	f.Source, f.Dependencies = nil, nil
 	o, err := c.readObject(ctx, w, id)
 	if failed := ended(); err == nil && o != nil { // they matter to no other
@@ -84,8 +84,10 @@ func (c *Caches) liveFacts(ctx context.Context, id render.Identity) (judge.Facts
 
 // readBeside begins what has to be read besides a source, as the cache shows that: one read after another may take longer than a
 // proof may be old. Those that follow use what has been read. ended waits until all is.
-func (c *Caches) readBeside(ctx context.Context, f judge.Facts) (ended func() error) {
+func (c *Caches) readBeside(ctx context.Context, f judge.Facts, p *proving) (ended func() error) {
 	var reads errgroup.Group
+	reads.SetLimit(readsInFlight)
+	p.begin(f, &reads)
 	if f.Source != nil {
 		f.Clusters = maps.Clone(f.Clusters)
 		reads.Go(func() (err error) { defer state.Catch(&err); _, err = c.liveNamespaceOf(ctx, f.ID); return err })

@@ -42,7 +42,7 @@ func TestProvesAbsence(t *testing.T) {
 func TestReadBesidePanics(t *testing.T) {
 	c := NewCaches(Options{Logger: zap.NewNop(), Clock: clock.RealClock{}}) // without a client
 	source := judge.NewSource(sample.Asking("1", "m1"), render.Wishes{})
-	if err := c.readBeside(t.Context(), judge.Facts{ID: source.ID, Source: source})(); err == nil {
+	if err := c.readBeside(t.Context(), judge.Facts{ID: source.ID, Source: source}, newProving(t.Context(), c))(); err == nil {
 		t.Error("it does not fail")
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"sync"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -23,15 +25,10 @@ func addNeeding(f *judge.Facts, s store) {
 	if !isNeeded(f.ID.GroupKind()) || !slices.ContainsFunc(slices.Collect(maps.Keys(f.Works)), mayBeDue) {
 		return
 	}
-	judged := map[render.Identity]judge.Judgement{}
-	for w := range s.worksNeeding(f) {
-		if _, isKnown := judged[w.Source]; !isKnown && w.IsOursFor(w.Source) && w.MayNeed(f.ID) {
-			judged[w.Source] = s.judged(w.Source)
-		}
-	}
+	needing := workloadsNeeding(f, s)
 	f.NeededBy = map[string]render.Identity{}
-	for _, id := range slices.SortedFunc(maps.Keys(judged), func(a, b render.Identity) int { return cmp.Compare(b.String(), a.String()) }) {
-		j := judged[id]
+	for _, id := range slices.SortedFunc(maps.Keys(needing), func(a, b render.Identity) int { return cmp.Compare(b.String(), a.String()) }) {
+		j := s.judged(id, needing[id])
 		for _, works := range []map[string]*state.Work{j.Facts.Works, j.Facts.Vanished} {
 			for cluster, w := range works {
 				if mayBeDue(cluster) && w.IsOursFor(id) && w.MayNeed(f.ID) && j.IsUnderWay(w) {
@@ -40,6 +37,17 @@ func addNeeding(f *judge.Facts, s store) {
 			}
 		}
 	}
+}
+
+// workloadsNeeding returns the workloads whose Pods need a source by their Works, and these.
+func workloadsNeeding(f *judge.Facts, s store) map[render.Identity][]*state.Work {
+	all := map[render.Identity][]*state.Work{}
+	for w := range s.worksNeeding(f) {
+		if w.IsOursFor(w.Source) && w.MayNeed(f.ID) {
+			all[w.Source] = append(all[w.Source], w)
+		}
+	}
+	return all
 }
 
 // mayBeDue reports whether a source does not ask for a cluster where it has a Work.
@@ -52,21 +60,55 @@ func (c *Caches) worksNeeding(f *judge.Facts) iter.Seq[*state.Work] {
 	return each[state.Work](append(c.works.ByIndex(needsIndex, sourceBucket(f.ID)), c.works.ByIndex(needsIndex, anyBucket)...))
 }
 
-func (c *Caches) judged(id render.Identity) judge.Judgement { return judge.On(c.facts(id)) }
+func (c *Caches) judged(id render.Identity, _ []*state.Work) judge.Judgement {
+	return judge.On(c.facts(id))
+}
 
-// proving is a store that judges other sources by live reads, too.
+// proving is a store that confirms by live reads that workloads do not need a source any more.
 type proving struct {
 	*Caches
 	ctx context.Context
-	err error
+
+	mu   sync.Mutex
+	live map[render.Identity]judge.Judgement
+	err  error
 }
 
-func (p *proving) judged(id render.Identity) judge.Judgement {
-	f, err := p.liveFacts(p.ctx, id)
-	if err != nil && p.err == nil {
-		p.err = err
+func newProving(ctx context.Context, c *Caches) *proving {
+	return &proving{Caches: c, ctx: ctx, live: map[render.Identity]judge.Judgement{}}
+}
+
+// judged reads a workload that has waves if the caches say that its Pods do not need what they needed.
+func (p *proving) judged(id render.Identity, works []*state.Work) judge.Judgement {
+	j := p.Caches.judged(id, works)
+	s := j.Facts.Source
+	hasWaves := s != nil && !s.Waves.IsEmpty() || slices.ContainsFunc(works, func(w *state.Work) bool { return w.Notes().Written != "" })
+	if !hasWaves || slices.ContainsFunc(works, j.IsUnderWay) {
+		return j
 	}
-	return judge.On(f)
+	p.mu.Lock()
+	known, isKnown := p.live[id]
+	p.mu.Unlock()
+	if isKnown {
+		return known
+	}
+	f, err := p.liveFacts(p.ctx, id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.live[id], p.err = judge.On(f), cmp.Or(p.err, err)
+	return p.live[id]
+}
+
+// begin reads the workloads that a source may have to be kept for, as the cache shows that.
+func (p *proving) begin(f judge.Facts, reads *errgroup.Group) {
+	if !isNeeded(f.ID.GroupKind()) {
+		return
+	}
+	for id, works := range workloadsNeeding(&f, p.Caches) {
+		if slices.ContainsFunc(works, func(w *state.Work) bool { return mayBeDue(&f, w.Cluster) }) {
+			reads.Go(func() (err error) { defer state.Catch(&err); p.judged(id, works); return nil })
+		}
+	}
 }
 
 // NeededByWorksOf returns what the Pods of a source need by its Works.
@@ -96,7 +138,7 @@ func (r *reading) worksNeeding(f *judge.Facts) iter.Seq[*state.Work] {
 	}
 }
 
-func (r *reading) judged(id render.Identity) judge.Judgement {
+func (r *reading) judged(id render.Identity, _ []*state.Work) judge.Judgement {
 	unknown := judge.Judgement{Facts: judge.Facts{ID: id, Unknown: "it cannot be read", Unwatched: true}}
 	mapping, err := r.mapper.RESTMapping(id.GroupKind())
 	if err != nil {

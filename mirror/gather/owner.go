@@ -20,9 +20,10 @@ type owner struct {
 	place         config.Source
 }
 
-// isOn reports whether the owner is to be mirrored to a cluster, where its controller then makes what it owns.
+// isOn reports whether the owner is to be mirrored to a cluster, where its controller then makes what it owns, unless the member
+// does not serve its kind.
 func (o owner) isOn(name string, facts judge.ClusterFacts) bool {
-	return o.Source != nil && o.Terms.Matches(name, facts.Labels) && o.configuration.Allows(o.place, name)
+	return o.Source != nil && !facts.Kinds.Lack(o.ID.GroupKind()) && o.Terms.Matches(name, facts.Labels) && o.configuration.Allows(o.place, name)
 }
 
 // ownerOf returns the owner of an object; isKnown is false if one should be there that is not.

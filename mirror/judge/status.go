@@ -11,6 +11,7 @@ import (
 	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/render/aggregate"
 )
 
@@ -46,7 +47,7 @@ func (j Judgement) Reporting() []string {
 func isPending(f Facts, cluster string, target Target) bool {
 	facts := f.Clusters[cluster]
 	isReplaced := target.Decision == Released && f.Source != nil && f.Source.Asks && f.Source.Refusal == nil
-	return (target.Decision == Unknown || isReplaced) && facts.State == ClusterJoined && !facts.Forbidden &&
+	return (target.Decision == Unknown || isReplaced) && facts.State == ClusterJoined && !facts.Forbidden && facts.Owner == render.Identity{} &&
 		f.Source.Terms.Matches(cluster, facts.Labels)
 }
 

@@ -47,7 +47,8 @@ type contest struct {
 	write            uint64 // hash
 	last             int64  // Unix nanoseconds
 	writes, reported uint16 // reported: how many writes the last notice covers
-	comesAndGoes     bool   // we have deleted the Work meanwhile, since it was not asked for
+	// deleted: we have deleted the Work since, because it was not asked for; comesAndGoes: that was so before the last write.
+	deleted, comesAndGoes bool
 }
 
 func newContests(c clock.Clock) contests {
@@ -138,7 +139,7 @@ func (c *contests) count(k workKey, w write, now time.Time) {
 	if hash := c.hash(w); of.write != hash || of.isOver(now) {
 		of = contest{write: hash}
 	}
-	of.last = now.UnixNano()
+	of.last, of.comesAndGoes, of.deleted = now.UnixNano(), of.deleted, false
 	if of.writes < math.MaxUint16 {
 		of.writes++
 	}
@@ -151,7 +152,7 @@ func (c *contests) deleted(k workKey) {
 	defer c.mu.Unlock()
 	key := maphash.Comparable(c.seed, k)
 	if of, ok := c.by[key]; ok {
-		of.comesAndGoes = true
+		of.deleted = true
 		c.by[key] = of
 	}
 }

@@ -486,6 +486,25 @@ func TestContestAboutADeletion(t *testing.T) {
 	}
 }
 
+// TestContestAfterAMove: an object goes away and comes back once, and then another writer undoes its Work.
+func TestContestAfterAMove(t *testing.T) {
+	source := asking("1", "m1")
+	v := wanting(source)
+	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+	m := New(clock)
+	create := judge.Operation{Kind: judge.Create, Cluster: "m1"}
+	wrote(m, v, create, Receipt{"10", 3})
+	wrote(m, v, judge.Operation{Kind: judge.Delete, Cluster: "m1", Work: observed(source, "m1")}, Receipt{})
+	for range uncontested {
+		m.Forget(sample.Page, "m1")
+		wrote(m, v, create, Receipt{"10", 3})
+		clock.Step(time.Second)
+	}
+	if undone, comeAndGo, _ := m.Contested(sample.Page, v.Targets); len(undone) != 1 {
+		t.Errorf("undone %v, and said to come and go %v", undone, comeAndGo)
+	}
+}
+
 // TestContestAfterAClockIsSetBack: a write waits no longer than in any contest.
 func TestContestAfterAClockIsSetBack(t *testing.T) {
 	clock := clocktesting.NewFakeClock(sample.Created)

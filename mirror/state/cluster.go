@@ -134,3 +134,9 @@ func (k Kinds) Of(kind schema.GroupKind) (versions []string, isKnown bool) {
 	line, _, _ := strings.Cut(after, "\n")
 	return strings.Fields(line), k != ""
 }
+
+// Lack reports whether a cluster is known not to serve a kind in any version.
+func (k Kinds) Lack(kind schema.GroupKind) bool {
+	versions, isKnown := k.Of(kind)
+	return isKnown && len(versions) == 0
+}

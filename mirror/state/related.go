@@ -17,6 +17,9 @@ type related struct{ scales, owner render.Identity }
 func relatedTo(u *unstructured.Unstructured) *related {
 	scales := scaledBy(u)
 	owner := metav1.GetControllerOfNoCopy(u)
+	if u.GetAnnotations()["cronjob.kubernetes.io/instantiate"] == "manual" { // a user has made the Job, by kubectl create job --from
+		owner = nil
+	}
 	if scales == nil && owner == nil {
 		return nil
 	}

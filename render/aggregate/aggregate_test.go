@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -169,6 +170,8 @@ func TestStatusWithoutRule(t *testing.T) {
 		"OddText":        {"A kind may have another text of that name.", `{}`, []Member{settled("m1", `{"observedGeneration":"7th"}`)}, `{"observedGeneration":"7th"}`, ""},
 		"Parents":        {"Routes of the Gateway API have it deeper.", `{}`, []Member{settled("m1", `{"parents":[{"conditions":[{"type":"Accepted","observedGeneration":7}]}]}`)}, `{"parents":[{"conditions":[{"type":"Accepted","observedGeneration":2}]}]}`, ""},
 		"ParentsEarly":   {"The member does not have the content.", `{}`, []Member{unsettled(settled("m1", `{"parents":[{"conditions":[{"type":"Accepted","observedGeneration":2}]}]}`))}, `{"parents":[{"conditions":[{"type":"Accepted","observedGeneration":1}]}]}`, ""},
+		"OfAnother":      {"A greater generation is that of something else.", `{}`, []Member{settled("m1", `{"observedGeneration":3,"conditions":[{"type":"A","observedGeneration":3}],"backend":{"observedGeneration":40},"parts":[{"conditions":[{"type":"A","observedGeneration":50}]}]}`)}, `{"observedGeneration":2,"conditions":[{"type":"A","observedGeneration":2}],"backend":{"observedGeneration":40},"parts":[{"conditions":[{"type":"A","observedGeneration":50}]}]}`, ""},
+		"OneName":        {"Two conditions may have one type.", `{}`, []Member{unsettled(settled("m1", `{"conditions":[{"type":"A","observedGeneration":9},{"type":"A","observedGeneration":9}]}`))}, `{"conditions":[{"type":"A","observedGeneration":1},{"type":"A","observedGeneration":1}]}`, ""},
 		"NothingYet":     {"Flux begins with -1, which is no generation.", `{"status":{"observedGeneration":-1}}`, []Member{settled("m1", `{"observedGeneration":-1}`)}, `{"observedGeneration":-1}`, ""},
 		"Earlier":        {"The report may be from before.", `{"status":{"observedGeneration":1}}`, []Member{{Cluster: "m1", Status: []byte(`{"observedGeneration":7}`), Settled: true}}, `{"observedGeneration":1}`, ""},
 		"Relabelled":     {"What the source has shown stays.", `{"status":{"observedGeneration":2,"conditions":[{"type":"A","observedGeneration":1},{"type":"Ready","observedGeneration":2}]}}`, []Member{unsettled(settled("m1", `{"observedGeneration":7,"conditions":[{"type":"Ready","observedGeneration":7}]}`))}, `{"observedGeneration":2,"conditions":[{"type":"Ready","observedGeneration":2}]}`, ""},
@@ -184,6 +187,20 @@ func TestStatusWithoutRule(t *testing.T) {
 		"BadJSON":        {"A Work may have any bytes.", `{}`, []Member{settled("m1", "{\n")}, ``, `"m1"`},
 		"BadSource":      {"A custom resource without a schema may have any status.", `{"status":"fine"}`, []Member{settled("m1", `{"b":1}`)}, ``, "source"},
 	})
+}
+
+// TestDeepStatus: a member may report a status that is as deep as an API server takes it.
+func TestDeepStatus(t *testing.T) {
+	const depth = 9900
+	m := settled("m1", strings.Repeat(`{"xxxxxxxxxxxxxx":`, depth)+"1"+strings.Repeat("}", depth))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := Status(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": map[string]any{"generation": int64(2)}}}, []Member{m}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 100<<20 {
+		t.Errorf("%d MiB", (after.TotalAlloc-before.TotalAlloc)>>20)
+	}
 }
 
 func TestStatusOfReplicaSet(t *testing.T) {

@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -28,10 +29,15 @@ func only(s *summary) error {
 		return nil
 	}
 	all := generationsIn(status)
-	last := int64(0)
+	last, deeper := int64(0), int64(0)
 	for _, of := range all {
-		last = max(last, of.number)
+		if of.isDeep {
+			deeper = max(deeper, of.number)
+		} else {
+			last = max(last, of.number)
+		}
 	}
+	last = cmp.Or(last, deeper)
 	hasObserved := m.Settled && m.Later
 	if template, _ := status["resourceTemplateGeneration"].(int64); template > 0 { // Karmada has an interpreter for this kind, and says more (customized and thirdparty in pkg/resourceinterpreter)
 		generation, _ := status["generation"].(int64)
@@ -40,7 +46,9 @@ func only(s *summary) error {
 		delete(status, "resourceTemplateGeneration")
 	}
 	for at, of := range all {
-		of.set(s.observed(of.number, before[at].number, hasObserved && of.number >= last, m.Lacking))
+		if of.number <= last { // otherwise it is that of something else
+			of.set(s.observed(of.number, before[at].number, hasObserved && of.number == last, m.Lacking))
+		}
 	}
 	return nil
 }
@@ -63,6 +71,8 @@ func (s *summary) observed(of, known int64, hasObserved, isLacking bool) int64 {
 type observedGeneration struct {
 	in     map[string]any
 	number int64
+	// isDeep: it is in a condition of something within the object, as in the routes of the Gateway API.
+	isDeep bool
 }
 
 const observedField = "observedGeneration"
@@ -75,36 +85,52 @@ func (o observedGeneration) set(number int64) {
 	o.in[observedField] = number
 }
 
-// generationsIn returns the observed generations in a status by where they are. An item of a list is known by its type or name,
-// like a condition.
+// maxDepth is how deep in a status conditions are looked for: those of a parent of a route are at 2.
+const maxDepth = 6
+
+// generationsIn returns the observed generations of a status and its conditions, at any place, by where they are. An item of a list
+// is known by its type or name, and one with the same by its index, too.
 func generationsIn(status map[string]any) map[string]observedGeneration {
 	all := map[string]observedGeneration{}
-	var visit func(at string, value any)
-	visit = func(at string, value any) {
+	note := func(at []string, fields map[string]any, isDeep bool) {
+		place := fmt.Sprintf("%q", at)
+		for _, is := all[place]; is; _, is = all[place] {
+			place += "'"
+		}
+		if number, ok := numberOf(fields[observedField]); ok {
+			all[place] = observedGeneration{fields, number, isDeep}
+		}
+	}
+	var visit func(at []string, value any)
+	visit = func(at []string, value any) {
+		if len(at) > maxDepth {
+			return
+		}
 		switch v := value.(type) {
 		case map[string]any:
-			if number, ok := numberOf(v[observedField]); ok {
-				all[at] = observedGeneration{v, number}
-			}
 			for field, value := range v {
-				visit(at+"/"+field, value)
+				visit(append(at, field), value)
 			}
 		case []any:
 			for i, item := range v {
 				fields, _ := item.(map[string]any)
-				key := fmt.Sprint(i)
-				for _, field := range []string{"type", "name"} {
-					if name, ok := fields[field].(string); ok {
-						key = name
-						break
-					}
+				key := cmp.Or(textIn(fields, "type"), textIn(fields, "name"), fmt.Sprint(i))
+				if at[len(at)-1] == "conditions" {
+					note(append(at, key), fields, len(at) > 1)
+				} else {
+					visit(append(at, key), item)
 				}
-				visit(at+"/"+key, item)
 			}
 		}
 	}
-	visit("", status)
+	note(nil, status, false)
+	visit(nil, status)
 	return all
+}
+
+func textIn(fields map[string]any, field string) string {
+	text, _ := fields[field].(string)
+	return text
 }
 
 func numberOf(value any) (number int64, ok bool) {

@@ -26,8 +26,8 @@ func (s Stripped) adapt(obj map[string]any, operations []operation) []operation 
 		case n == 0 || !isOperator(o.Op):
 		case added[root]:
 			added[root] = !isAll || o.Op != policyv1alpha1.OverriderOpRemove
-		case len(path) == n+1 && path[n] == "-" && o.Op == policyv1alpha1.OverriderOpAdd: // to a list that has lost all its items
-			adapted[i] = operation{o.Op, strings.TrimSuffix(o.Path, "/-"), slices.Concat([]byte("["), o.Value, []byte("]"))}
+		case len(path) == n+1 && (path[n] == "-" || path[n] == "0") && o.Op == policyv1alpha1.OverriderOpAdd: // to a list that has lost all its items
+			adapted[i] = operation{o.Op, o.Path[:strings.LastIndex(o.Path, "/")], slices.Concat([]byte("["), o.Value, []byte("]"))}
 			added[root] = true
 		case isAll && o.Op != policyv1alpha1.OverriderOpRemove:
 			adapted[i].Op, added[root] = policyv1alpha1.OverriderOpAdd, true

@@ -97,7 +97,7 @@ func describe(out io.Writer, dir string) error {
 	for _, path := range kubeconfigs {
 		fmt.Fprintln(out, " ", path)
 	}
-	fmt.Fprintf(out, "\ntry:  kubectl --kubeconfig %s get clusters\nlogs: %s\nstop: go run . down --dir %s\n",
+	fmt.Fprintf(out, "\ntry:  kubectl --kubeconfig %s get clusters\nlogs: %s\nstop: KARMADA_MIRROR_SANDBOX=%s make sandbox-down\n",
 		filepath.Join(dir, "karmada.kubeconfig"), filepath.Join(dir, "log"), dir)
 	return nil
 }

@@ -60,4 +60,8 @@ func init() {
 	for name, story := range needed {
 		sceneOf[name], stories[name] = inWaves, story
 	}
+	both := to("m1,m2")
+	stories["NeededOnASlowAPIServer"] = func(m *machine) error { // that takes 0.7 s for each request, and without waves
+		return m.tell(m.page(both), m.web(both), m.needing(thePage.Name, nil), pause(time.Minute), m.far(350*time.Millisecond), m.page(to("m1")), pause(30*time.Minute), m.countOf(3))
+	}
 }
