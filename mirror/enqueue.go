@@ -138,12 +138,12 @@ func (c *Controller) resourceListed(w *watch.Watch) {
 // objectChanged requests a sync of an object, whatever has changed: sync finds out whether
 // it makes a difference.
 func (c *Controller) objectChanged(before, after *state.Object) {
-	if after == nil && before.Orphans && c.queue.Load() != nil && c.caches.Asks(before) {
-		c.reportOrphans(before)
-	}
 	for _, o := range []*state.Object{before, after} {
 		if o == nil {
 			continue
+		}
+		if o.Orphans && c.queue.Load() != nil {
+			c.reportOrphans(o)
 		}
 		if c.caches.MayAsk(o) {
 			c.enqueueFresh(o.ID)

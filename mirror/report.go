@@ -58,10 +58,14 @@ func (c *Controller) reportIncompleteMove(f judge.Facts, from, missing []string)
 	}
 }
 
-// reportOrphans reports that an object was deleted and what it owns is to stay, which the members do not learn. An API server
-// deletes such an object as it was before its last finalizer was removed.
+// reportOrphans reports that an object is deleted and what it owns is to stay, which the members do not learn.
 func (c *Controller) reportOrphans(o *state.Object) {
-	about := c.about(judge.Facts{ID: o.ID, Source: &judge.Source{UID: o.UID, ResourceVersion: o.ResourceVersion}})
+	namespace, _ := c.caches.Namespace(o.ID.Namespace)
+	s := judge.SourceOf(o, namespace.Wishes)
+	if !s.Wishes.Ask() || s.Wishes.OptOut() || s.Options.PreserveOnDeletion {
+		return
+	}
+	about := c.about(judge.Facts{ID: o.ID, Source: s})
 	c.announcements.add(announcement{about: about, at: c.Clock.Now(), refusal: judge.Refusal{Reason: judge.OrphansDeleted, Advice: judge.OrphansDeleted.Hint(),
 		Message: "deleted with --cascade=orphan, which does not reach the members: unless its Works preserve it, Karmada deletes it there with all that it owns"}})
 }

@@ -59,8 +59,9 @@ func TestOrphansDeleted(t *testing.T) {
 		t.Error("a standby leaves it to the leader")
 	}
 	leading(t, c)
-	if told(gone(metav1.FinalizerOrphanDependents, nil)) != 0 || told(gone(metav1.FinalizerDeleteDependents, asking)) != 0 {
-		t.Error("it is not mirrored, or nothing was to stay")
+	preserved := sample.Annotations{render.ClustersAnnotation: "m1", render.PreserveOnDeletionAnnotation: "true"}
+	if told(gone(metav1.FinalizerOrphanDependents, preserved)) != 0 || told(gone(metav1.FinalizerOrphanDependents, nil)) != 0 || told(gone(metav1.FinalizerDeleteDependents, asking)) != 0 {
+		t.Error("it is preserved, or not mirrored, or nothing was to stay")
 	}
 	if told(gone(metav1.FinalizerOrphanDependents, asking)) != 1 {
 		t.Error("it is not said")

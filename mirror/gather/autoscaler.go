@@ -67,7 +67,8 @@ func scaleByWorks(f *judge.Facts, autoscalers iter.Seq[*state.Work]) {
 // scale marks a cluster: of several autoscalers, always with the same. A member may not serve the kind of those of KEDA.
 func scale(f *judge.Facts, cluster string, autoscaler render.Identity) {
 	facts := f.Clusters[cluster]
-	if facts.Kinds.Lack(autoscaler.GroupKind()) {
+	w, isUnknown := f.Works[cluster], facts.Kinds == "" && autoscaler.GroupKind() == state.ScaledObjectKind
+	if facts.Kinds.Lack(autoscaler.GroupKind()) || isUnknown && w != nil && !w.Retains() { // for a moment, it is as it was
 		return
 	}
 	if facts.ScaledBy == (render.Identity{}) || autoscaler.String() < facts.ScaledBy.String() {

@@ -133,10 +133,21 @@ func (j Judgement) isAbout(source *state.SourceStatus, w *state.Work, report *st
 	return isNew || report.Renewed || j.canBeTrusted(w) && j.stood(w, report, now) >= trustAfter
 }
 
-// isLater reports whether what a Work reports is from after its content was written. Where its time does not tell, a report counts
-// that has stood for long: not every content changes what a member reports.
+// isLater reports whether what a Work reports is from after its content was written.
 func (j Judgement) isLater(w *state.Work, report *state.Report, now time.Time) bool {
-	return j.canBeTrusted(w) && (!report.Reported.Before(report.Written) || j.stood(w, report, now) >= trustAfter)
+	return j.canBeTrusted(w) && j.stood(w, report, now) >= countsAfter(report)
+}
+
+// countsAfter returns for how long a Work must have stood for its report to be about its content. Times have whole seconds. Not
+// every content changes what a member reports, so an earlier report counts, too, when it has stood for long.
+func countsAfter(report *state.Report) time.Duration {
+	switch report.Reported.Compare(report.Written) {
+	case 1:
+		return 0
+	case 0:
+		return DefaultLeastBake
+	}
+	return trustAfter
 }
 
 // maxSkew is how far the clock of a member may be behind that of the API server, unless the Job has been seen to run.
@@ -224,11 +235,13 @@ func (j Judgement) TrustIn(r Reports, now time.Time) (in time.Duration) {
 		if report == nil || w == nil || !j.canBeTrusted(w) {
 			continue
 		}
-		isCopied := aggregate.IsCopied(j.Facts.ID.GroupKind())
-		if j.isAbout(r.Source, w, report, now) && (!isCopied || j.isLater(w, report, now)) {
-			continue
+		stood, isCopied := j.stood(w, report, now), aggregate.IsCopied(j.Facts.ID.GroupKind())
+		switch {
+		case !j.isAbout(r.Source, w, report, now):
+			in = Sooner(in, trustAfter-stood)
+		case isCopied:
+			in = Sooner(in, countsAfter(report)-stood)
 		}
-		in = Sooner(in, trustAfter-j.stood(w, report, now))
 	}
 	return in
 }
