@@ -89,7 +89,7 @@ var hints = map[Reason]string{
 	WorkConflict:      "find out who owns the Work, or stop mirroring the object; if a deleted policy left its ResourceBinding behind, deleting that binding also deletes the object in the members unless its Works preserve it",
 	TooLarge:          "make the object smaller: a Work contains all of it, and etcd accepts 1.5 MiB",
 	NotAuthorized:     "ask the administrator of karmada-mirror: its configuration does not allow it, or its own RBAC does not",
-	OwnerMirrored:     "mirror only one of the two: opt the object out with karmada.target/clusters=\"\", or its owner",
+	OwnerMirrored:     "mirror only one of the two: opt its owner out with karmada.target/clusters=\"\", or the object, with karmada.target/preserve-on-deletion=true before if the member is to keep it meanwhile",
 	RenderFailed:      "correct the field that the message names",
 	OverrideFailed:    "correct what the message names: the variable, the Cluster that lacks a value, or the policy; until then, a Work that the cluster has keeps its content",
 	KindNotServed:     "install its CustomResourceDefinition in that cluster, with this version",
