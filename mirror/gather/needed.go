@@ -21,6 +21,7 @@ import (
 // addNeeding notes on which clusters a Work that may be due is still needed: by the Pods of a workload that goes from cluster to
 // cluster in waves, and is not through. It may have to go back, too. What another user has deleted there may come back.
 func addNeeding(f *judge.Facts, s store) {
+	f.NeededBy = nil
 	mayBeDue := func(cluster string) bool { return mayBeDue(f, cluster) }
 	if !isNeeded(f.ID.GroupKind()) || !slices.ContainsFunc(slices.Collect(maps.Keys(f.Works)), mayBeDue) {
 		return

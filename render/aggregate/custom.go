@@ -53,7 +53,8 @@ func only(s *summary) error {
 	return nil
 }
 
-// observed returns the generation of the source that one of a member stands for. One that the source has shown stays, unless the member lacks that.
+// observed returns the generation of the source that one of a member stands for. One that the source has shown stays, unless the
+// member lacks that content.
 func (s *summary) observed(of, known int64, hasObserved, isLacking bool) int64 {
 	generation := s.source.GetGeneration()
 	switch {
@@ -88,8 +89,8 @@ func (o observedGeneration) set(number int64) {
 // maxDepth is how deep in a status conditions are looked for: those of a parent of a route are at 2.
 const maxDepth = 6
 
-// generationsIn returns the observed generations of a status and its conditions, at any place, by where they are. An item of a list
-// is known by its type or name, and one with the same by its index, too.
+// generationsIn returns the observed generations of a status and of conditions anywhere in it, by where they are. An item of a list
+// is known by its type or name, and several with the same by their order.
 func generationsIn(status map[string]any) map[string]observedGeneration {
 	all := map[string]observedGeneration{}
 	note := func(at []string, fields map[string]any, isDeep bool) {
