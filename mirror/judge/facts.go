@@ -126,7 +126,7 @@ func (s *Source) isAs(before *Source) bool {
 }
 
 func (c ClusterFacts) isAs(before ClusterFacts) bool {
-	return c.State == before.State && c.Forbidden == before.Forbidden && c.Away == before.Away && c.AwaySince.Equal(before.AwaySince) && labels.Equals(c.Labels, before.Labels)
+	return c.State == before.State && c.Forbidden == before.Forbidden && c.Owner == before.Owner && c.Away == before.Away && c.AwaySince.Equal(before.AwaySince) && labels.Equals(c.Labels, before.Labels)
 }
 
 // isAs reports whether a Work is as well as before.

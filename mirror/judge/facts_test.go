@@ -38,6 +38,7 @@ func TestFactsAreAs(t *testing.T) {
 		"CanaryGone": {func(f *Facts) { f.Works["m1"] = nil }, false},
 		"Away":       {func(f *Facts) { f.Clusters["m1"] = ClusterFacts{State: ClusterJoined, Away: true} }, false},
 		"Forbidden":  {func(f *Facts) { f.Clusters["m2"] = ClusterFacts{State: ClusterJoined, Forbidden: true} }, false},
+		"Owned":      {func(f *Facts) { f.Clusters["m2"] = ClusterFacts{State: ClusterJoined, Owner: sample.Page} }, false},
 		"Status":     {func(f *Facts) { f.Source.ResourceVersion = "99" }, true},
 		"Edited": {func(f *Facts) {
 			f.Source = NewSource(sample.Asking("2", "m1,m2"), render.Wishes{})
