@@ -44,7 +44,7 @@ compiling = @echo "compiling $(1): takes minutes the first time, then seconds"
 
 demo: ## See it work on a real Karmada on this machine, until Ctrl-C
 	$(call compiling,the sandbox command)
-	@cd sandbox && go run . demo
+	@cd sandbox && go build -o ../.cache/bin/sandbox . && exec ../.cache/bin/sandbox demo # go run would end with an error
 
 # From the start of Karmada, with the commands in bold; the last frame stays for some seconds.
 recording: sandbox ## Record the demo as docs/demo.svg; needs asciinema and npx
