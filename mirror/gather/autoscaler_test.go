@@ -51,6 +51,22 @@ func TestScaled(t *testing.T) {
 	}
 }
 
+// TestScaledByOne: of two autoscalers, always the same is named, and none in a member that lacks its kind.
+func TestScaledByOne(t *testing.T) {
+	keda := render.Identity{Group: state.ScaledObjectKind.Group, Kind: state.ScaledObjectKind.Kind, Namespace: "shop", Name: "web"}
+	hpa := render.Identity{Group: state.AutoscalerKind.Group, Kind: state.AutoscalerKind.Kind, Namespace: "shop", Name: "web"}
+	for _, order := range [][]render.Identity{{keda, hpa}, {hpa, keda}} {
+		f := judge.Facts{Clusters: map[string]judge.ClusterFacts{"m1": {}, "m2": {Kinds: "\nDeployment.apps v1\n"}}}
+		for _, id := range order {
+			scale(&f, "m1", id)
+			scale(&f, "m2", id)
+		}
+		if f.Clusters["m1"].ScaledBy != hpa || f.Clusters["m2"].ScaledBy != (render.Identity{}) {
+			t.Errorf("%v", f.Clusters)
+		}
+	}
+}
+
 // autoscaled is a store that knows one autoscaler, and nothing else.
 type autoscaled struct {
 	store

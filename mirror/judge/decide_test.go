@@ -686,4 +686,22 @@ func TestNeeded(t *testing.T) {
 			t.Errorf("%s: %+v", what, stays)
 		}
 	}
+	preserving := sample.Asking("uid-1", "m3")
+	sample.Annotate(preserving, render.PreserveOnDeletionAnnotation, "true")
+	if f.Source = NewSource(preserving, render.Wishes{}); !slices.ContainsFunc(On(f).Plan, func(op Operation) bool { return op.Kind == Amend && op.Cluster == "m2" }) {
+		t.Error("the Work that stays does not say that it preserves its object")
+	}
+}
+
+// TestNeededCanary: a canary that is not asked for for a moment holds up the others, also if Pods there need the object.
+func TestNeededCanary(t *testing.T) {
+	now := sample.Object(sample.Annotations{render.ClusterSelectorAnnotation: "tier=edge", render.WavesAnnotation: "m1;*"})
+	was := now.DeepCopy()
+	now.Object["data"] = map[string]any{"key": "new"}
+	f := Facts{ID: sample.Page, Source: NewSource(now.DeepCopy(), render.Wishes{}), Live: true, Clusters: joinedClusters("m1", "m2"), NeededBy: map[string]render.Identity{"m1": {Kind: "Pod", Name: "web"}}}
+	f.Clusters["m2"] = ClusterFacts{State: ClusterJoined, Labels: map[string]string{"tier": "edge"}}
+	f.Works = map[string]*state.Work{"m1": state.NewWork(sample.Work(now, "m1", sample.Applied("False"))), "m2": state.NewWork(sample.Work(was, "m2", sample.Applied("True")))}
+	if target := Decide(f).Targets["m2"]; target.Decision == Wanted {
+		t.Error("m2 gets the content without its canary")
+	}
 }
