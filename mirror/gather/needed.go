@@ -65,10 +65,16 @@ func (c *Caches) judged(id render.Identity, _ []*state.Work) judge.Judgement {
 	return judge.On(c.facts(id))
 }
 
+// fewWorkloads bounds the workloads that are read though the caches know no waves of them: these may be as new as the deletion.
+// What more of them need could not be proved unneeded on a slow API server.
+const fewWorkloads = 32
+
 // proving is a store that confirms by live reads that workloads do not need a source any more.
 type proving struct {
 	*Caches
 	ctx context.Context
+	// areFew: the workloads that may need the source are so few that each is read.
+	areFew bool
 
 	mu   sync.Mutex
 	live map[render.Identity]judge.Judgement
@@ -79,12 +85,12 @@ func newProving(ctx context.Context, c *Caches) *proving {
 	return &proving{Caches: c, ctx: ctx, live: map[render.Identity]judge.Judgement{}}
 }
 
-// judged reads a workload that has waves if the caches say that its Pods do not need what they needed.
+// judged reads a workload if the caches say that its Pods do not need what they needed, or wait for nothing.
 func (p *proving) judged(id render.Identity, works []*state.Work) judge.Judgement {
 	j := p.Caches.judged(id, works)
 	s := j.Facts.Source
-	hasWaves := s != nil && !s.Waves.IsEmpty() || slices.ContainsFunc(works, func(w *state.Work) bool { return w.Notes().Written != "" })
-	if !hasWaves || slices.ContainsFunc(works, j.IsUnderWay) {
+	mayHaveWaves := p.areFew || s != nil && !s.Waves.IsEmpty() || slices.ContainsFunc(works, func(w *state.Work) bool { return w.Notes().Written != "" })
+	if !mayHaveWaves || slices.ContainsFunc(works, j.IsUnderWay) {
 		return j
 	}
 	p.mu.Lock()
@@ -105,7 +111,9 @@ func (p *proving) begin(f judge.Facts, reads *errgroup.Group) {
 	if !isNeeded(f.ID.GroupKind()) {
 		return
 	}
-	for id, works := range workloadsNeeding(&f, p.Caches) {
+	needing := workloadsNeeding(&f, p.Caches)
+	p.areFew = len(needing) <= fewWorkloads
+	for id, works := range needing {
 		if slices.ContainsFunc(works, func(w *state.Work) bool { return mayBeDue(&f, w.Cluster) }) {
 			reads.Go(func() (err error) { defer state.Catch(&err); p.judged(id, works); return nil })
 		}

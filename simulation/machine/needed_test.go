@@ -60,7 +60,11 @@ func init() {
 	for name, story := range needed {
 		sceneOf[name], stories[name] = inWaves, story
 	}
-	both := to("m1,m2")
+	both, all := to("m1,m2"), to("m1,m2,m3,m4")
+	sceneOf["NeededInWavesThatAreNotSeen"] = inWaves
+	stories["NeededInWavesThatAreNotSeen"] = func(m *machine) error { // they come with the edit that renames what it needs
+		return m.tell(m.page(all), m.web(all), m.needing(thePage.Name, nil), pause(2*time.Minute), m.ails("m1"), m.shut("deployments"), m.needing("other", inTwoWaves), m.gone, pause(30*time.Second), m.keeps("m2", "1"))
+	}
 	stories["NeededOnASlowAPIServer"] = func(m *machine) error { // that takes 0.7 s for each request, and without waves
 		return m.tell(m.page(both), m.web(both), m.needing(thePage.Name, nil), pause(time.Minute), m.far(350*time.Millisecond), m.page(to("m1")), pause(30*time.Minute), m.countOf(3))
 	}
