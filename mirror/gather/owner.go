@@ -32,6 +32,9 @@ func ownerOf(of *judge.Source, namespace *state.Namespace, s store) (_ owner, is
 		return owner{}, true
 	}
 	o, isKnown := s.owner(of.ID, of.Owner)
+	if o != nil && o.IsOwnedBy(of.ID) { // in a circle, or by itself: no controller makes the first of them
+		return owner{}, true
+	}
 	if o == nil || of.Asks && !of.Wishes.InheritsTargets() && !of.Wishes.TargetsAs(o.Wishes()) { // it has clusters of its own
 		return owner{}, isKnown
 	}

@@ -46,6 +46,8 @@ func TestNotOfItsOwner(t *testing.T) {
 	manual.SetAnnotations(map[string]string{"cronjob.kubernetes.io/instantiate": "manual"}) // by kubectl create job --from=cronjob/backup
 	for reason, c := range map[string]struct{ owner, object *unstructured.Unstructured }{
 		"a user makes the Job": {named("batch/v1", "CronJob", "shop", "backup"), manual},
+		"they own each other":  {ownedBy(named("v1", "Secret", "shop", "b"), "v1", "Secret", "a"), ownedBy(named("v1", "Secret", "shop", "a"), "v1", "Secret", "b")},
+		"it owns itself":       {named("v1", "Secret", "shop", "other"), ownedBy(named("v1", "Secret", "shop", "a"), "v1", "Secret", "a")},
 		"it lacks the kind":    {named("external-secrets.io/v1", "ExternalSecret", "shop", "pull"), ownedBy(named("v1", "Secret", "shop", "pull"), "external-secrets.io/v1", "ExternalSecret", "pull")},
 	} {
 		s := NewFiles(nil, []*state.Cluster{serving("member1", enabled("batch/v1", "CronJob", "Job"), enabled("v1", "Secret"))}, []*unstructured.Unstructured{withDefault("member1"), c.owner, c.object})

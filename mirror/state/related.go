@@ -46,3 +46,10 @@ func (o *Object) Owner() (id render.Identity, ok bool) {
 	}
 	return o.related.owner, o.related.owner != render.Identity{}
 }
+
+// IsOwnedBy reports whether the controller of another object made this one.
+func (o *Object) IsOwnedBy(id render.Identity) bool {
+	owner, ok := o.Owner()
+	owner.Namespace = id.Namespace
+	return ok && owner == id && (id.Namespace == "" || id.Namespace == o.ID.Namespace)
+}
