@@ -95,12 +95,14 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, share write.
 	if len(p.Due) < len(j.Due) {
 		o.RetryAfter(wait.Jitter(refutedPeriod, 0.2)) // there need not be an event when that changes
 	}
-	due := slices.DeleteFunc(only(p.Plan, judge.Delete), func(op judge.Operation) bool { return stays.Has(op.Cluster) })
+	isDue := func(op judge.Operation) bool {
+		return slices.ContainsFunc(j.Due, func(d judge.Due) bool { return d.Cluster == op.Cluster })
+	}
+	// That it is the turn of what is replaced in waves was confirmed before.
+	due := slices.DeleteFunc(only(p.Plan, judge.Delete), func(op judge.Operation) bool { return stays.Has(op.Cluster) || op.Replaces && !isDue(op) })
 	c.writer.Each(ctx, due, share, o, func(op judge.Operation) { c.delete(ctx, p, op.Cluster, o) })
 	// When the watch has shown an amended Work, the source is judged again: what a cache still asks for would be undone.
-	amended := slices.DeleteFunc(only(p.Plan, judge.Amend), func(op judge.Operation) bool {
-		return !slices.ContainsFunc(j.Due, func(d judge.Due) bool { return d.Cluster == op.Cluster })
-	})
+	amended := slices.DeleteFunc(only(p.Plan, judge.Amend), func(op judge.Operation) bool { return !isDue(op) })
 	c.write(ctx, newJudged(p.Judgement, p.made), amended, share, o)
 	if missing := append(p.Lacking(), o.Missing...); len(missing) > 0 && len(o.Deleted) > 0 { // what is replaced is not Deleted
 		c.reportIncompleteMove(p.Facts, o.Deleted, missing)

@@ -203,7 +203,7 @@ func (c *Controller) confirmWaves(ctx context.Context, j judge.Judgement) (confi
 		return j, 0, nil
 	}
 	rests := func(op judge.Operation) bool { return op.Kind != judge.Delete && op.Kind != judge.Wake }
-	if !slices.ContainsFunc(j.Plan, func(op judge.Operation) bool { return rests(op) && !c.memory.Holds(j.Verdict, op) }) {
+	if !j.Verdict.Replaces() && !slices.ContainsFunc(j.Plan, func(op judge.Operation) bool { return rests(op) && !c.memory.Holds(j.Verdict, op) }) {
 		for i, op := range j.Plan {
 			j.Plan[i].Unconfirmed = rests(op)
 		}

@@ -26,7 +26,7 @@ func (c *Caches) advance(f *judge.Facts) {
 			delete(f.HealthyFor, name)
 		}
 	}
-	f.Vanished = c.options.Memory.Vanished(f.ID)
+	f.Vanished, f.Replaced = c.options.Memory.Vanished(f.ID), c.options.Memory.Replaced(f.ID, f.Works)
 	for cluster, w := range f.Vanished {
 		if f.HasLeft(w) {
 			delete(f.Vanished, cluster)

@@ -91,8 +91,10 @@ type Facts struct {
 	StoppedSince time.Time
 	// Altered is what we have written to Works which admission then altered, by cluster; nil if that was not followed.
 	Altered map[string]Altered
-	// Vanished are the last states of Works that another user has deleted, by cluster.
+	// Vanished are the last states of Works that another user has deleted, or that were deleted to be replaced, by cluster.
 	Vanished map[string]*state.Work
+	// Replaced are the clusters whose Work this process has deleted to replace it: it is still going, or in Vanished.
+	Replaced map[string]bool
 	// NamespaceSkipped: Karmada does not create the source's Namespace in the members.
 	NamespaceSkipped bool
 }

@@ -1,6 +1,11 @@
 package judge
 
-import "github.com/karmada-target/karmada-mirror/mirror/state"
+import (
+	"maps"
+	"slices"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+)
 
 // BecauseReplaced is the proof that a Work of an earlier object has to go before that of the object can be created.
 const BecauseReplaced = "the source was recreated, and the earlier object cannot become what it is now: it is deleted and created again"
@@ -14,12 +19,12 @@ func (f Facts) isBarred(w *state.Work, t Target) bool {
 }
 
 // replace decides to delete Works that are barred: as in one cluster, an object that was deleted and created again is another one.
-// In waves, the members are asked first, one wave after another: a refusal holds up the next.
+// In waves, each goes when it is its turn.
 func (v *Verdict) replace(f Facts) {
 	for cluster, t := range v.Targets {
 		w := f.Works[cluster]
 		switch {
-		case w == nil || w.Terminating || t.Decision != Wanted || t.Rendering == nil || !f.Source.Deleted.IsZero() || f.inWaves() || !f.isBarred(w, t):
+		case w == nil || w.Terminating || t.Decision != Wanted || t.Rendering == nil || !f.Source.Deleted.IsZero() || !f.isBarred(w, t):
 		case t.isSuspended():
 			v.hold(f, cluster, BecauseReplaced+", once the cluster is no longer suspended")
 		default:
@@ -28,4 +33,9 @@ func (v *Verdict) replace(f Facts) {
 			v.NeedsApproval = v.NeedsApproval || f.predatesDefinition()
 		}
 	}
+}
+
+// Replaces reports whether a Work is to be deleted to be replaced.
+func (v Verdict) Replaces() bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(v.Targets)), func(t Target) bool { return t.Replaces })
 }

@@ -55,7 +55,7 @@ func TestRecreated(t *testing.T) {
 		"NoteOther": {"of which object the Work is, is not known", was, sealed("2", "w", nil), []sample.Change{withoutUID}, []OperationKind{Update}},
 		"Preserves": {"the object would stay", was, sealed("2", "w", sample.Annotations{render.PreserveOnDeletionAnnotation: "true"}), nil, []OperationKind{Update}},
 		"Suspended": {"nothing is to change there, but that it is suspended", was, sealed("2", "w", sample.Annotations{render.SuspendAnnotation: "true"}), nil, []OperationKind{Adjust}},
-		"InWaves":   {"a member's refusal holds up the next wave", was, sealed("2", "w", sample.Annotations{render.WavesAnnotation: "m1;*"}), nil, []OperationKind{Update}},
+		"InWaves":   {"it is its turn", was, sealed("2", "w", sample.Annotations{render.WavesAnnotation: "m1;*"}), nil, []OperationKind{Delete}},
 		"Going":     {"nothing would be created", was, sealed("2", "w", nil, going), nil, []OperationKind{Update}},
 		"Foreign":   {"it belongs to a policy", was, sealed("2", "w", nil), []sample.Change{sample.Bound}, nil},
 	}

@@ -162,7 +162,7 @@ func rollOut(f Facts, renderings *renderings, v *Verdict) {
 				places[k].isWritten, isGiven = true, true
 			case p.stage != pending:
 			case p.had: // its place is counted
-				v.letThrough(p.cluster, "another user has edited or deleted the Work")
+				v.letThrough(p.cluster, f.whyGone(p.cluster))
 				places[k].isWritten = true
 			case !p.isAway && p.counts && !p.mayHave && (blockedBy == "" && free > 0 || isNew && areLeft && free+left > 0):
 				room--

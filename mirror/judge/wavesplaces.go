@@ -37,8 +37,9 @@ type place struct {
 	isWritten, leaves bool
 	// mayHave: it may have the content without having come through with it, and gets nothing now. had: it is pending, and had
 	// the content until another user changed its Work. hasOlder: it is pending, and has older content. isBusy: it is to be
-	// written, and has not come through with what it has. hasIt: it is pending, and has the content, but is suspended.
-	mayHave, had, hasOlder, isBusy, hasIt bool
+	// written, and has not come through with what it has, if anything. hasIt: it is pending, and has the content, but is suspended.
+	// isEmpty: it is pending, and its Work was deleted to be replaced.
+	mayHave, had, hasOlder, isBusy, hasIt, isEmpty bool
 	// isAltered: it has what admission made of the content, and this process has not seen admission do so on the same write.
 	// Admission may no longer do so, and then that content is new to the member: it is written again, in its turn.
 	isAltered bool
@@ -59,7 +60,7 @@ func (p place) isTaken() bool {
 func (p place) isDue() bool { return p.stage == pending || p.isAltered }
 
 // placesOf returns where the clusters stand, by wave, in the order in which they are given room: first those that have the
-// content already, and those that are busy with what they have.
+// content already, those that have nothing any more, and those that are busy with what they have.
 func placesOf(f Facts, r *renderings, v Verdict) [][]place {
 	waves := make([][]place, f.Source.Waves.Len())
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
@@ -86,10 +87,12 @@ func (p place) rank() int {
 	switch {
 	case p.hasIt:
 		return 0
-	case p.isBusy:
+	case p.isEmpty:
 		return 1
+	case p.isBusy:
+		return 2
 	}
-	return 2
+	return 3
 }
 
 // wasAsked returns the labels by which a source asked for a cluster until a moment ago, if it has no Work there; nil otherwise.
@@ -124,15 +127,15 @@ func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 		p.stage, p.because = stuck, "cannot be written: "+target.Because
 		p.mayHave = w != nil && (w.Source == f.ID || target.Rendering != nil && target.isIn(w)) && !r.isOlder(w) && !f.lets(w, false)
 	case w != nil && w.Terminating:
-		p.stage, p.because, p.mayHave = stuck, "is still being deleted", !target.lacksContent(w)
+		p.stage, p.because, p.mayHave = stuck, "is still being deleted", !target.lacksContent(w) || f.Replaced[cluster]
 	case target.lacksContent(w) && !f.sawAltered(cluster, target), w.State == state.WorkSuspended && !target.isSuspended():
 		p.stage, p.because, p.counts = pending, "has not been written", !target.isSuspended()
 		p.had, p.hasIt = p.counts && f.hadContent(cluster, target), !target.lacksContent(w)
-		p.hasOlder = w != nil && !p.hasIt
+		p.hasOlder, p.isEmpty = w != nil && !p.hasIt, w == nil && f.Replaced[cluster]
 		if p.mayHave = !p.had && f.Changed[cluster]; p.mayHave {
 			p.because = hasChanged
 		}
-		p.isBusy = p.hasOlder && p.counts && !p.isAway && !p.had && !p.mayHave && w.State != state.WorkSuspended && !f.isThrough(w)
+		p.isBusy = p.counts && !p.isAway && !p.had && !p.mayHave && (p.isEmpty || p.hasOlder && w.State != state.WorkSuspended && !f.isThrough(w))
 	case target.isSuspended():
 		return place{cluster: cluster}
 	default:

@@ -18,7 +18,7 @@ func (v *Verdict) repair(f Facts, cluster string) {
 	switch {
 	case had == nil:
 	case f.hadContent(cluster, t):
-		v.letThrough(cluster, "another user has edited or deleted the Work")
+		v.letThrough(cluster, f.whyGone(cluster))
 	case !t.isOf(had) || had.IsAltered():
 		v.restore(f, cluster, had)
 	}
@@ -43,6 +43,17 @@ func (v *Verdict) letThrough(cluster, because string) {
 	v.Targets[cluster] = t
 }
 
+// whyGone says what has become of a Work that a cluster had.
+func (f Facts) whyGone(cluster string) string {
+	switch {
+	case f.Works[cluster] != nil:
+		return "another user has edited the Work"
+	case f.Replaced[cluster]:
+		return "its source was edited again while it replaced the Work"
+	}
+	return "another user has deleted the Work"
+}
+
 // restore gives a Work the content that it had.
 func (v *Verdict) restore(f Facts, cluster string, had *state.Work) {
 	t := v.Targets[cluster]
@@ -63,7 +74,7 @@ func (v *Verdict) restore(f Facts, cluster string, had *state.Work) {
 	default:
 		v.letThrough(cluster, "no other cluster has the content that it had")
 		v.Notices = AddRefusal(v.Notices, Refusal{Reason: WaveSkipped, Message: fmt.Sprintf(
-			"another user has deleted the Work for cluster %q, and no other cluster has the content that it had: it gets the new content before its wave", cluster)})
+			"%s for cluster %q, and no other cluster has the content that it had: it gets the new content before its wave", f.whyGone(cluster), cluster)})
 	}
 }
 
@@ -100,7 +111,7 @@ func hasNotedOf(w, had *state.Work) bool {
 func (f Facts) had(cluster string, t Target) *state.Work {
 	w, last := f.Works[cluster], f.Vanished[cluster]
 	switch {
-	case w == nil && last != nil && last.IsMadeFrom(t.UID()) && !f.Changed[cluster]:
+	case w == nil && last != nil && (last.IsMadeFrom(t.UID()) || f.Replaced[cluster]) && !f.Changed[cluster]:
 		return last
 	case w != nil && w.IsOursFor(f.ID) && w.IsEdited():
 		return w

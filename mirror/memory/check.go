@@ -45,10 +45,10 @@ func writeOf(v judge.Verdict, op judge.Operation) write {
 	return w
 }
 
-// contestedOf identifies a write for contests: what makes way for content counts as that content does.
+// contestedOf identifies a write for contests: what makes way for content, or stands in for it, counts as that content does.
 func contestedOf(v judge.Verdict, op judge.Operation) write {
-	if op.Kind == judge.Delete && op.Replaces {
-		op.Kind = judge.Update
+	if op.Kind == judge.Delete && op.Replaces || op.From != nil {
+		op.Kind, op.From = judge.Update, nil
 	}
 	return writeOf(v, op)
 }

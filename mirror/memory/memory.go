@@ -43,7 +43,8 @@ func New(c clock.Clock) *Memory {
 //	strangers  a create found a Work that the    a write succeeds                             a create finds it again
 //	           cache lacks, or one left it
 //	woken      a Work was woken                  wakesAge                                     it may be woken again
-//	deleted    another user has deleted it       it is there again                            it waits for its wave
+//	deleted    another user has deleted it, or   it is there again                            it waits for its wave
+//	           we have, to replace it
 //	ours       we delete it                      –                                            deletions that are under way
 //	                                                                                          count as another user's
 //	theirs     another user deletes it           –                                            see deleted

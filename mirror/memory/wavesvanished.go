@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -9,10 +10,11 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// deletionSent is a Work whose deletion was requested, and when.
+// deletionSent is a Work whose deletion was requested, when, and whether to replace it.
 type deletionSent struct {
-	work types.UID
-	at   time.Time
+	work     types.UID
+	at       time.Time
+	replaces bool
 }
 
 // maxDeletionSent is how long a deletion without an answer may still be carried out.
@@ -23,8 +25,13 @@ func (d *deletionSent) isOf(w *state.Work, now time.Time) bool {
 	return d != nil && d.work == w.UID && now.Sub(d.at) < maxDeletionSent
 }
 
-// Vanished returns the Works of a source that another user has deleted, as they were seen last, by cluster. A source in
-// waves gives them back what they had, whether or not it is their turn.
+// isToReplace reports whether we have deleted a Work to replace it.
+func (d *deletionSent) isToReplace(w *state.Work) bool {
+	return d != nil && d.replaces && w != nil && d.work == w.UID
+}
+
+// Vanished returns the Works of a source that another user has deleted, or that we have to replace them, as they were seen last,
+// by cluster. A source in waves gives them back what they had, whether or not it is their turn.
 func (m *Memory) Vanished(id render.Identity) map[string]*state.Work {
 	var all map[string]*state.Work // rarely needed
 	m.each(id, func(cluster string, w *work) {
@@ -39,6 +46,21 @@ func (m *Memory) Vanished(id render.Identity) map[string]*state.Work {
 	return all
 }
 
+// Replaced returns the clusters of a source whose Work we have deleted to replace it, and that have no other yet.
+func (m *Memory) Replaced(id render.Identity, works map[string]*state.Work) map[string]bool {
+	var all map[string]bool // rarely needed
+	m.each(id, func(cluster string, w *work) {
+		if !w.ours.isToReplace(cmp.Or(works[cluster], w.deleted)) {
+			return
+		}
+		if all == nil {
+			all = map[string]bool{}
+		}
+		all[cluster] = true
+	})
+	return all
+}
+
 // Go notes that the deletion of a Work has begun.
 func (m *Memory) Go(gone *state.Work) {
 	m.change(gone.Source, gone.Cluster, func(w *work) {
@@ -48,11 +70,11 @@ func (m *Memory) Go(gone *state.Work) {
 	})
 }
 
-// Vanish notes that a Work has left the cache. It does not count if we have deleted it, or if someone
+// Vanish notes that a Work has left the cache. It does not count if we have deleted it for good, or if someone
 // had before we looked: that may have been the last leader.
 func (m *Memory) Vanish(gone *state.Work) {
 	m.change(gone.Source, gone.Cluster, func(w *work) {
-		if w.theirs == gone.UID || !gone.Terminating && !w.ours.isOf(gone, m.clock.Now()) {
+		if w.theirs == gone.UID || w.ours.isToReplace(gone) || !gone.Terminating && !w.ours.isOf(gone, m.clock.Now()) {
 			w.deleted = gone
 		}
 	})
@@ -60,13 +82,13 @@ func (m *Memory) Vanish(gone *state.Work) {
 
 // Deleting notes that we delete a Work: the watch may show it before the answer. It returns what takes that back, if a
 // request that was not answered has not noted it before.
-func (m *Memory) Deleting(gone *state.Work) (takeBack func()) {
+func (m *Memory) Deleting(gone *state.Work, replaces bool) (takeBack func()) {
 	var last *deletionSent
 	m.change(gone.Source, gone.Cluster, func(w *work) {
 		if w.ours != nil && w.ours.work == gone.UID {
 			last = w.ours
 		}
-		w.ours = &deletionSent{gone.UID, m.clock.Now()}
+		w.ours = &deletionSent{gone.UID, m.clock.Now(), replaces}
 	})
 	return func() { m.change(gone.Source, gone.Cluster, func(w *work) { w.ours = last }) }
 }

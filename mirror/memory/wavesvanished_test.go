@@ -24,8 +24,8 @@ func TestVanished(t *testing.T) {
 	if got := m.Vanished(sample.Page); len(got) != 0 {
 		t.Errorf("once it is back: %v", got)
 	}
-	takeBack := m.Deleting(w)
-	m.Deleting(w)() // refused, as the first may have been carried out
+	takeBack := m.Deleting(w, false)
+	m.Deleting(w, false)() // refused, as the first may have been carried out
 	m.Vanish(w)
 	if got := m.Vanished(sample.Page); len(got) != 0 {
 		t.Errorf("after our own deletion: %v", got)

@@ -237,7 +237,7 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 	version := w.Caches.WorksVersion()
 	takeBack := func() {}
 	if op.Kind.Deletes() {
-		takeBack = w.Memory.Deleting(op.Work)
+		takeBack = w.Memory.Deleting(op.Work, op.Replaces)
 	}
 	w.Memory.Sending(v.ID, op.Cluster)
 	defer w.Memory.Answered(v.ID, op.Cluster)

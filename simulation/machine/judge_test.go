@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -462,8 +463,8 @@ func (m *machine) judgeDeletion(of target, work string, at time.Time, hasHappene
 }
 
 // judgeReplacement says what is wrong with the deletion of the Work of an object that is there: the Work must carry an earlier one
-// that cannot become what it is now, and that does not go in waves.
-func (m *machine) judgeReplacement(of target, work string, at time.Time) string {
+// that cannot become what it is now, and it must be its turn.
+func (m *machine) judgeReplacement(of target, work string, at time.Time) (why string) {
 	from := m.since(m.quietAt, at)
 	for _, was := range m.witness.of(work, from, at) {
 		if was.Content == nil || was.Content.Payload["immutable"] != true || was.Preserved {
@@ -477,12 +478,12 @@ func (m *machine) judgeReplacement(of target, work string, at time.Time) string 
 			if state != model.Present || like.UID == was.UID || like.Suspended || like.Preserved || equality.Semantic.DeepEqual(like.Content.Payload, was.Content.Payload) {
 				continue
 			}
-			if !moment.InWaves(of.key) {
+			if why = m.tooEarly(moment.World, of, sight{at: at}, from); why == "" {
 				return ""
 			}
 		}
 	}
-	return "there was no reason for it"
+	return cmp.Or(why, "there was no reason for it")
 }
 
 // isAnother reports whether a Work that has ended was made from another object than each of those that existed since the

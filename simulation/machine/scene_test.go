@@ -116,7 +116,7 @@ var inWaves = &scene{
 	},
 	claims: choices{none: 1},
 	steps: choices{
-		"put": 12, "put back": 8, "edit": 30, "delete": 2, "recreate": 3, "ail": 8, "fail": 8, "halt": 8, "heal": 8, "away": 8, "ready": 8, "rejoin": 6, "cluster leaves": 2,
+		"put": 12, "put back": 8, "edit": 30, "delete": 2, "recreate": 3, "seal": 3, "ail": 8, "fail": 8, "halt": 8, "heal": 8, "away": 8, "ready": 8, "rejoin": 6, "cluster leaves": 2,
 		"Work deleted": 3, "Work edited": 3, "there and back": 10, "shut": 3, "open": 3, "late": 3, "throttle": 2, "slow reads": 2, "kill": 2, "restart": 1,
 	},
 	inWaves: true,

@@ -229,9 +229,6 @@ var stories = map[string]func(*machine) error{
 		}
 		return m.tell(m.page(to("m1")), m.quiet, func() error { return m.seal(thePage, 1) }, m.quiet, func() error { earlier = m.store.Get(ref); return nil }, now(&from), m.edited(2), restores, m.deletes(&from, 2, 40))
 	},
-	"SealedInWaves": func(m *machine) error { // the canary refuses, and holds up the others
-		return m.tell(m.page(map[string]string{clustersKey: "m1,m2,m3", wavesKey: "m1;*(1)"}), m.quiet, func() error { return m.seal(thePage, 0) }, pause(time.Minute), func() error { return m.edit(thePage, 2) }, pause(time.Minute), m.countOf(3), m.keeps("m2", "0"), m.keeps("m3", "0"))
-	},
 	"RecreatedInWaves": func(m *machine) error { // a deletion waits for no wave, and a first Work does
 		return m.tell(m.page(inTwoWaves), m.quiet, m.gone, m.vanished, m.ails("m1"), m.page(inTwoWaves), pause(time.Minute), m.countOf(1), m.quiet)
 	},
