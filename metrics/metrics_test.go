@@ -70,7 +70,7 @@ karmada_mirror_config_last_reload_successful 0
 # HELP karmada_mirror_deletions_held Works whose deletion waits for an approval.
 # TYPE karmada_mirror_deletions_held gauge
 karmada_mirror_deletions_held{resource="deployments.apps"} 4
-# HELP karmada_mirror_contested_sources Sources with a Work, or with an aggregated status, that another writer keeps changing, by reason. Only the leader reports it.
+# HELP karmada_mirror_contested_sources Sources with a Work, an object in a member, or an aggregated status that another writer keeps changing, by reason. Only the leader reports it.
 # TYPE karmada_mirror_contested_sources gauge
 karmada_mirror_contested_sources{reason="WorkContested"} 7
 # HELP karmada_mirror_denied_sources Sources with a Work that the API server refuses to write or delete, by what refuses it.

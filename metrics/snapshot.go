@@ -66,7 +66,7 @@ var (
 	state     = prometheus.NewDesc(prefix+"_watch_state", "The state of each watch, of configured resources and of those that the daemon itself needs: 1 for the current state.", []string{"resource", "state"}, nil)
 	held      = prometheus.NewDesc(prefix+"_deletions_held", "Works whose deletion waits for approval, marked or not.", []string{"resource"}, nil)
 	waves     = prometheus.NewDesc(prefix+"_wave_held_sources", "Sources with a wave of clusters that has not come through by its deadline.", []string{"resource"}, nil)
-	contested = prometheus.NewDesc(prefix+"_contested_sources", "Sources with a Work, or with an aggregated status, that another writer keeps changing, by reason. Only the leader reports it.", []string{"reason"}, nil)
+	contested = prometheus.NewDesc(prefix+"_contested_sources", "Sources with a Work, an object in a member, or an aggregated status that another writer keeps changing, by reason. Only the leader reports it.", []string{"reason"}, nil)
 	failing   = prometheus.NewDesc(prefix+"_failing_sources", "Sources whose last sync failed and is retried: that of their Works (mirror) or of their aggregated status (status), which may also lack a right. And objects whose finalizer may not be removed (finalizer). Only the leader reports it.", []string{"queue"}, nil)
 	oldest    = prometheus.NewDesc(prefix+"_oldest_failure_timestamp_seconds", "Since when each sync of some failing source has failed, in Unix time. Absent if none fails.", []string{"queue"}, nil)
 	last      = prometheus.NewDesc(prefix+"_watch_last_event_timestamp_seconds", "When the last event of the resource arrived, in Unix time.", []string{"resource"}, nil)

@@ -190,6 +190,9 @@ func (c *Controller) workChanged(before, after *state.Work) {
 	if before == nil || after == nil || !after.IsAsOwned(before) {
 		c.ownerChanged(before, after)
 	}
+	if before != nil && after != nil && after.IsOursFor(before.Source) {
+		c.memory.Followed(before, after)
+	}
 	if after != nil {
 		c.memory.Shown(after)
 		if after.NamesSource() {

@@ -42,6 +42,11 @@ func (c *Controller) contested(v judge.Verdict, o *write.Outcome) (all []judge.R
 		all = judge.AddRefusal(all, judge.Refusal{Reason: judge.WorkContested, Advice: "find in its managedFields, or in those of its Namespace, who sets the annotations and who removes them",
 			Message: "it asks for " + strings.Join(comeAndGo, ", ") + ", and then does not, again and again: its Works there are created less often"})
 	}
+	edited, left := c.memory.EditedInMembers(v.ID, v.Targets)
+	if o.RetryAfter(left); len(edited) > 0 {
+		all = judge.AddRefusal(all, judge.Refusal{Reason: judge.MemberContested, Advice: judge.MemberContested.Hint(),
+			Message: "its object is edited again and again in " + strings.Join(edited, ", ") + ", though its Work is not: Karmada writes back what another writer edits there"})
+	}
 	return all
 }
 

@@ -17,7 +17,9 @@ func (c *Controller) snapshot() metrics.Snapshot {
 	if q := c.queue.Load(); q != nil {
 		s.Failing["mirror"] = failing(q.Failing())
 		s.Failing["finalizer"] = failing(c.finalizers.kept.Failing()).With(failing(c.finalizers.refused.Failing())).With(c.departures.failing())
-		s.Contested[string(judge.WorkContested)] = len(c.noticed.With(judge.WorkContested))
+		for _, reason := range []judge.Reason{judge.MemberContested, judge.WorkContested} {
+			s.Contested[string(reason)] = len(c.noticed.With(reason))
+		}
 	}
 	if statuses := c.statuses.Load(); statuses != nil {
 		s.Failing["status"] = failing(statuses.queue.Failing()).With(failing(statuses.denied.Failing()))

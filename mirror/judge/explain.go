@@ -99,6 +99,7 @@ var hints = map[Reason]string{
 	RunsAgain:              "remove the field, or name the clusters that are to run it",
 	ReplicasUnplaced:       "see what keeps these clusters from their share, or give them the weight 0",
 	WorkContested:          "find the other writer in the managedFields of the Work: a second installation, a daemon whose configuration overlaps, or a mutating webhook",
+	MemberContested:        "find the other writer in the managedFields of the object in the member (an autoscaler, an operator, a webhook), and let Karmada keep its fields by a ResourceInterpreterCustomization that retains them, change them here by an override policy, or stop one of the two",
 	StatusContested:        "stop the other writer, which may be a controller of the control plane, or remove aggregateStatus from the configuration",
 	DeletionPending:        "see what it waits for; with karmada.target/deletion=background, the object goes at once, and its Works are deleted all the same; with foreground, its Works go first",
 	ReplicasContested:      "apply a ResourceInterpreterCustomization that retains spec.replicas for this kind",

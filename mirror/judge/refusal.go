@@ -50,6 +50,8 @@ const (
 	StatusContested Reason = "StatusContested"
 	// WorkContested: another writer keeps undoing what is written to a Work of the source.
 	WorkContested Reason = "WorkContested"
+	// MemberContested: another writer keeps editing the object of a source in a member.
+	MemberContested Reason = "MemberContested"
 	// DeletionPending: the source is being deleted in the foreground, and still has Works.
 	DeletionPending Reason = "DeletionPending"
 	// WaveHeld: a wave of the source has not come through in time.

@@ -51,6 +51,7 @@ func New(c clock.Clock) *Memory {
 //	created    a create was sent                 the watch has shown it, or forgetUnshown     the fence of a new leader
 //	                                                                                          stands in for it
 //	health     its source is in waves            it is not any more                           a bake begins again
+//	edits      its object is edited in a member  the Work is written, or editsAge             the count begins again
 //	orphaning  Karmada began to part it from     its cluster is away                          Karmada gets the time again
 //	           its object
 type work struct {
@@ -64,6 +65,7 @@ type work struct {
 	theirs    types.UID
 	created   *creation
 	health    *health
+	edits     *edits
 	orphaning orphaning
 }
 
@@ -234,6 +236,9 @@ func (m *Memory) Prune() {
 	m.all(func(_ render.Identity, _ string, w *work) {
 		if w.woken != nil && !now.Before(w.woken.until) {
 			w.woken = nil
+		}
+		if w.edits != nil && w.edits.isOver(now) {
+			w.edits = nil
 		}
 		if w.created != nil && now.Sub(w.created.at) >= forgetUnshown {
 			w.created = nil

@@ -76,6 +76,27 @@ func ReportedBy(work *unstructured.Unstructured) map[string]any {
 	return status
 }
 
+// memberGenerationOf returns the generation of the object in the member, modulo 2³²: of most workloads, Karmada reports it, and of
+// others the one that a controller has observed there. It is 0 if Karmada reports neither.
+func memberGenerationOf(work *unstructured.Unstructured) uint32 {
+	status := ReportedBy(work)
+	for _, field := range []string{"generation", "observedGeneration"} {
+		if n, ok := status[field].(int64); ok {
+			return uint32(n)
+		}
+	}
+	return 0
+}
+
+// EditsInMember returns how often the object of a Work was edited in its member since another state of the Work, though the Work was
+// not; 0 if that is not known.
+func (w *Work) EditsInMember(since *Work) int {
+	if w.UID != since.UID || w.Generation != since.Generation || since.memberGeneration == 0 || w.memberGeneration < since.memberGeneration {
+		return 0
+	}
+	return int(w.memberGeneration - since.memberGeneration)
+}
+
 // reportOn returns what Karmada reports on the only manifest of a Work; nil if there is none.
 func reportOn(work *unstructured.Unstructured) map[string]any {
 	reported, _, _ := unstructured.NestedFieldNoCopy(work.Object, "status", "manifestStatuses")

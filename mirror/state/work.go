@@ -56,7 +56,9 @@ type Work struct {
 	// needs are the objects that its Pods need, as text: many Works share it.
 	needs unique.Handle[string]
 	// replicas is how many replicas that object has, and 1; 0 if that is not known.
-	replicas int64
+	replicas uint32
+	// memberGeneration is that of the object in the member; 0 if Karmada does not report it.
+	memberGeneration uint32
 }
 
 // Version returns the API version, without the group, of the object that the Work carries; empty if that is not
@@ -73,7 +75,9 @@ const usualReplicasPath = ".spec.replicas"
 
 // Replicas returns how many replicas the object has that the Work carries; false if that is not known: of a kind that is not
 // built in and has them elsewhere, for example.
-func (w *Work) Replicas() (replicas int64, ok bool) { return max(0, w.replicas-1), w.replicas > 0 }
+func (w *Work) Replicas() (replicas int64, ok bool) {
+	return max(0, int64(w.replicas)-1), w.replicas > 0
+}
 
 // Share returns what the Work says of its share of the replicas, and of the completions; false if it is not known.
 func (w *Work) Share() (share render.Scale, ok bool) {
@@ -139,7 +143,7 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 	}
 	w.sourceCreated = secondsOf(created)
 	w.written = lastWritten(obj)
-	w.specMarks = marksOf(obj)
+	w.specMarks, w.memberGeneration = marksOf(obj), memberGenerationOf(obj)
 	w.own(obj)
 	var scale render.Scale
 	if manifest, err := render.ManifestOf(obj.Object); err == nil {
@@ -151,8 +155,8 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 		}
 		w.needs = needsOf(manifest, w.Source)
 		paths, _ := render.ScalePathsOf(w.Source.GroupKind(), usualReplicasPath)
-		if scale, err = paths.Read(manifest); err == nil {
-			w.replicas = scale.Replicas + 1
+		if scale, err = paths.Read(manifest); err == nil && scale.Replicas >= 0 && scale.Replicas < math.MaxUint32 {
+			w.replicas = uint32(scale.Replicas) + 1
 		}
 	}
 	digest, content, err := render.DigestOf(obj.Object, w.Namespace, w.Name)

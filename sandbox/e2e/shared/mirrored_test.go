@@ -129,9 +129,12 @@ func TestAutoscaler(t *testing.T) {
 		Eventually(t, "Karmada to be told to retain replicas", InMember(Push, Deployments, ns, name, "true", "metadata", "labels", "resourcetemplate.karmada.io/retain-replicas"))
 	}
 	Eventually(t, "the Deployment without an autoscaler", InMember(Push, Deployments, ns, "plain", int64(2), "spec", "replicas"))
-	for _, name := range []string{"web", "keda", "plain"} {
+	scale := func(name string) {
 		_, err := Env.Member(Push).Resource(Deployments).Namespace(ns).Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{}, "scale")
 		Must(t, err)
+	}
+	for _, name := range []string{"web", "keda", "plain"} {
+		scale(name)
 		Change(t, Deployments, ns, name, SetField("two", "metadata", "labels", "edited"))
 	}
 	for name, replicas := range map[string]int64{"web": 3, "keda": 3, "plain": 2} {
@@ -142,6 +145,11 @@ func TestAutoscaler(t *testing.T) {
 	for _, name := range []string{"web", "keda"} {
 		Must(t, InMember(Push, Deployments, ns, name, int64(3), "spec", "replicas")(t.Context()))
 	}
+	for range 20 { // an autoscaler in the member, and Karmada
+		scale("plain")
+		Eventually(t, "Karmada to take that back", InMember(Push, Deployments, ns, "plain", int64(2), "spec", "replicas"))
+	}
+	WantEvent(t, ns, "plain", "MemberContested", Push)
 	// Without the autoscaler the source decides again.
 	Remove(t, Autoscalers, ns, "web")
 	Eventually(t, "the source's replicas", InMember(Push, Deployments, ns, "web", int64(2), "spec", "replicas"))
