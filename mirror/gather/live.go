@@ -86,7 +86,7 @@ func (c *Caches) liveFacts(ctx context.Context, id render.Identity) (judge.Facts
 // proof may be old. Those that follow use what has been read. ended waits until all is.
 func (c *Caches) readBeside(ctx context.Context, f judge.Facts, p *proving) (ended func() error) {
 	var reads errgroup.Group
-	reads.SetLimit(readsInFlight)
+	reads.SetLimit(readsInFlight + fewWorkloads)
 	p.begin(f, &reads)
 	if f.Source != nil {
 		f.Clusters = maps.Clone(f.Clusters)

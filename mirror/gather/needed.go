@@ -67,7 +67,7 @@ func (c *Caches) judged(id render.Identity, _ []*state.Work) judge.Judgement {
 
 // fewWorkloads bounds the workloads that are read though the caches know no waves of them: these may be as new as the deletion.
 // What more of them need could not be proved unneeded on a slow API server.
-const fewWorkloads = 32
+const fewWorkloads = 8
 
 // proving is a store that confirms by live reads that workloads do not need a source any more.
 type proving struct {
@@ -89,8 +89,8 @@ func newProving(ctx context.Context, c *Caches) *proving {
 func (p *proving) judged(id render.Identity, works []*state.Work) judge.Judgement {
 	j := p.Caches.judged(id, works)
 	s := j.Facts.Source
-	mayHaveWaves := p.areFew || s != nil && !s.Waves.IsEmpty() || slices.ContainsFunc(works, func(w *state.Work) bool { return w.Notes().Written != "" })
-	if !mayHaveWaves || slices.ContainsFunc(works, j.IsUnderWay) {
+	hasWaves := s != nil && !s.Waves.IsEmpty() || slices.ContainsFunc(works, func(w *state.Work) bool { return w.Notes().Written != "" })
+	if !hasWaves && !p.areFew || slices.ContainsFunc(works, j.IsUnderWay) {
 		return j
 	}
 	p.mu.Lock()
@@ -102,21 +102,26 @@ func (p *proving) judged(id render.Identity, works []*state.Work) judge.Judgemen
 	f, err := p.liveFacts(p.ctx, id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.live[id], p.err = judge.On(f), cmp.Or(p.err, err)
+	switch {
+	case err == nil:
+		p.live[id] = judge.On(f)
+	case hasWaves:
+		p.err = cmp.Or(p.err, err)
+	default: // one that may not be read is not to hold up deletions
+		p.live[id] = j
+	}
 	return p.live[id]
 }
 
 // begin reads the workloads that a source may have to be kept for, as the cache shows that.
 func (p *proving) begin(f judge.Facts, reads *errgroup.Group) {
-	if !isNeeded(f.ID.GroupKind()) {
+	if !isNeeded(f.ID.GroupKind()) || !slices.ContainsFunc(slices.Collect(maps.Keys(f.Works)), func(cluster string) bool { return mayBeDue(&f, cluster) }) {
 		return
 	}
 	needing := workloadsNeeding(&f, p.Caches)
 	p.areFew = len(needing) <= fewWorkloads
 	for id, works := range needing {
-		if slices.ContainsFunc(works, func(w *state.Work) bool { return mayBeDue(&f, w.Cluster) }) {
-			reads.Go(func() (err error) { defer state.Catch(&err); p.judged(id, works); return nil })
-		}
+		reads.Go(func() (err error) { defer state.Catch(&err); p.judged(id, works); return nil })
 	}
 }
 
