@@ -175,9 +175,7 @@ func (c *Controller) enqueueGroup(group string) {
 // change is our own write: the source may have changed in between.
 func (c *Controller) workChanged(before, after *state.Work) {
 	if before != nil && (after == nil || after.UID != before.UID) { // deleted; we may have missed the event
-		if c.restoresDeleted(before) {
-			c.memory.Vanish(before)
-		}
+		c.memory.Vanish(before, c.restoresDeleted(before))
 		c.memory.Forget(before.Source, before.Cluster)
 		c.memory.Left(before)
 	}

@@ -20,6 +20,10 @@ import (
 // reuses from recent reads: a deletion may wait for a slot.
 const proofAge = time.Second
 
+// turnAge is how long ago it may have been confirmed that it is the turn of what is replaced: on a slow API server, the dry run and
+// the proofs that follow take some seconds.
+const turnAge = 10 * time.Second
+
 // passPeriod is how often deletions that wait for the cache of Works are looked at again.
 const passPeriod = time.Second
 
@@ -30,6 +34,8 @@ type proof struct {
 	judge.Judgement
 	made time.Time
 	seen gather.Seen
+	// turn is when it was confirmed that it is the turn of what is replaced in waves.
+	turn time.Time
 }
 
 // prove judges a source by live reads.
@@ -65,7 +71,8 @@ func (p *proof) deletion(cluster string) (judge.Operation, bool) {
 // remove handles the deletions that a judgement finds due. It proves them only after the
 // settle period, when the others that may be due have been counted, and each deletion is
 // the first write after its proof.
-func (c *Controller) remove(ctx context.Context, j judge.Judgement, share write.Share, o *write.Outcome) {
+func (c *Controller) remove(ctx context.Context, latest *judged, share write.Share, o *write.Outcome) {
+	j := latest.Judgement
 	id, resource := j.Facts.ID, c.caches.ResourceOf(j.Facts.ID)
 	settle := c.propose(resource, j)
 	if len(j.Due) == 0 || settle > 0 {
@@ -91,6 +98,7 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, share write.
 		o.Fail(err)
 		return
 	}
+	p.turn = latest.at
 	c.propose(resource, p.Judgement)
 	if len(p.Due) < len(j.Due) {
 		o.RetryAfter(wait.Jitter(refutedPeriod, 0.2)) // there need not be an event when that changes
@@ -136,17 +144,19 @@ func (c *Controller) delete(ctx context.Context, p *proof, cluster string, o *wr
 		return
 	}
 	if !c.stillProves(p, cluster) {
+		turn := p.turn
 		if p, err = c.prove(ctx, p.Facts.ID); err != nil {
 			o.Fail(err)
 			return
 		}
+		p.turn = turn
 		if c.Clock.Since(p.made) > proofAge {
 			o.Fail(errors.New("cannot prove that a Work is unwanted: the API server answers too slowly"))
 			return
 		}
 	}
 	op, isDue := p.deletion(cluster)
-	if !isDue || op.Work.UID != planned.Work.UID || !c.stillProves(p, cluster) {
+	if !isDue || op.Work.UID != planned.Work.UID || !c.stillProves(p, cluster) || op.Replaces && c.Clock.Since(p.turn) > turnAge {
 		o.LookAgain()
 		return
 	}

@@ -39,6 +39,8 @@ type Manifest struct {
 	retains bool
 	// expires is the field by which it is deleted once it has finished; empty for none.
 	expires string
+	// runsOnce: one that was deleted and created again is to run again.
+	runsOnce bool
 	// needs are the objects without which its Pods do not start; nil if it has no Pods.
 	needs []Identity
 	// variables are the names of those in its string values; nil if it has none, and none is
@@ -66,7 +68,7 @@ func NewManifest(obj *unstructured.Unstructured, id Identity, uid types.UID) (*M
 	if err := m.read(obj); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
 	}
-	m.needs, m.expires = NeedsOf(obj.Object, id), expiresBy(obj)
+	m.needs, m.expires, m.runsOnce = NeedsOf(obj.Object, id), expiresBy(obj), runsOnce(id.GroupKind(), obj.Object)
 	if hasVariables(m.rest) || hasVariables(m.annotations) {
 		names := variablesIn(obj.Object)
 		m.variables = new(slices.Clone(names[:min(len(names), maxVariables)])) // more are an error
@@ -112,6 +114,9 @@ func (m *Manifest) Needs() []Identity { return m.needs }
 
 // Expires is the field by which the object, which is to run once, is deleted once it has finished; empty for none.
 func (m *Manifest) Expires() string { return m.expires }
+
+// RunsOnce reports whether the object runs once: one that was deleted and created again is to run again.
+func (m *Manifest) RunsOnce() bool { return m.runsOnce }
 
 // Variables are the names of the variables in its string values, sorted.
 func (m *Manifest) Variables() []string {

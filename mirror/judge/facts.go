@@ -236,8 +236,8 @@ func (f Facts) IsUnreached(cluster string) bool {
 // HasLeft reports whether a Work that is gone has left with its cluster. One of the second in which that joined was written after it: times
 // have whole seconds.
 func (f Facts) HasLeft(w *state.Work) bool {
-	c := f.Clusters[w.Cluster]
-	return f.Unknown == "" && (c.State != ClusterJoined || w.Written().Before(c.Joined))
+	c, isKnown := f.Clusters[w.Cluster] // not of all that the source does not choose
+	return isKnown && f.Unknown == "" && (c.State != ClusterJoined || w.Written().Before(c.Joined))
 }
 
 // IsAway reports whether Karmada says that it cannot reach a cluster.

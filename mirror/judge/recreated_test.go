@@ -81,3 +81,30 @@ func TestRecreated(t *testing.T) {
 		t.Error("it went with its definition, and needs no approval")
 	}
 }
+
+// TestReplacedRunsOnce: what runs once is not run again as it was before, nor before its turn, where it was deleted to be replaced.
+func TestReplacedRunsOnce(t *testing.T) {
+	id := render.Identity{Group: "batch", Kind: "Job", Namespace: sample.Page.Namespace, Name: sample.Page.Name}
+	job := func(uid, image string) *Source {
+		u := sample.Asking(uid, "*")
+		u.SetGroupVersionKind(state.JobKind.WithVersion("v1"))
+		delete(u.Object, "data")
+		u.Object["spec"] = map[string]any{"template": map[string]any{"spec": map[string]any{"restartPolicy": "Never", "containers": []any{map[string]any{"name": "migrate", "image": image}}}}}
+		sample.Annotate(u, render.WavesAnnotation, "c1;*")
+		return NewSource(u, render.Wishes{})
+	}
+	work := func(s *Source, cluster string) *state.Work {
+		return state.NewWork(sample.WorkOf(s.Template.Work(cluster), sample.Applied("True")))
+	}
+	was, is := job("1", "migrate:1"), job("3", "migrate:3")
+	for reason, has := range map[string]*Source{"another cluster has it": was, "none has it": is} {
+		f := Facts{ID: id, Source: is, Clusters: joinedClusters("c1", "p1", "p2"), PoliciesLive: true, Live: true, Now: sample.Created.Add(time.Hour), LeastBake: DefaultLeastBake,
+			Works:    map[string]*state.Work{"c1": work(is, "c1"), "p2": work(has, "p2")},
+			Vanished: map[string]*state.Work{"p1": work(was, "p1")}, Replaced: map[string]bool{"p1": true}}
+		for _, op := range On(f).Plan {
+			if op.Cluster == "p1" {
+				t.Errorf("%s: %s on p1: %s", reason, op.Kind, op.Because)
+			}
+		}
+	}
+}

@@ -127,7 +127,7 @@ func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 		p.stage, p.because = stuck, "cannot be written: "+target.Because
 		p.mayHave = w != nil && (w.Source == f.ID || target.Rendering != nil && target.isIn(w)) && !r.isOlder(w) && !f.lets(w, false)
 	case w != nil && w.Terminating:
-		p.stage, p.because, p.mayHave = stuck, "is still being deleted", !target.lacksContent(w) || f.Replaced[cluster]
+		p.stage, p.because, p.mayHave = stuck, "is still being deleted", !target.lacksContent(w) || f.Replaced[cluster] || !p.isAway && f.isBarred(w, target)
 	case target.lacksContent(w) && !f.sawAltered(cluster, target), w.State == state.WorkSuspended && !target.isSuspended():
 		p.stage, p.because, p.counts = pending, "has not been written", !target.isSuspended()
 		p.had, p.hasIt = p.counts && f.hadContent(cluster, target), !target.lacksContent(w)

@@ -16,7 +16,7 @@ import (
 func (v *Verdict) repair(f Facts, cluster string) {
 	t, had := v.Targets[cluster], f.had(cluster, v.Targets[cluster])
 	switch {
-	case had == nil:
+	case had == nil, f.Replaced[cluster] && t.isSuspended(): // it would stay suspended until its turn
 	case f.hadContent(cluster, t):
 		v.letThrough(cluster, f.whyGone(cluster))
 	case !t.isOf(had) || had.IsAltered():
@@ -49,7 +49,7 @@ func (f Facts) whyGone(cluster string) string {
 	case f.Works[cluster] != nil:
 		return "another user has edited the Work"
 	case f.Replaced[cluster]:
-		return "its source was edited again while it replaced the Work"
+		return "the Work was deleted to be replaced, and its turn is over"
 	}
 	return "another user has deleted the Work"
 }
@@ -111,6 +111,7 @@ func hasNotedOf(w, had *state.Work) bool {
 func (f Facts) had(cluster string, t Target) *state.Work {
 	w, last := f.Works[cluster], f.Vanished[cluster]
 	switch {
+	case w == nil && f.Replaced[cluster] && f.Source.Template != nil && f.Source.Template.RunsOnce(): // what it had is not to run again, and what it is to have runs when it is its turn
 	case w == nil && last != nil && (last.IsMadeFrom(t.UID()) || f.Replaced[cluster]) && !f.Changed[cluster]:
 		return last
 	case w != nil && w.IsOursFor(f.ID) && w.IsEdited():

@@ -83,6 +83,9 @@ func (m *Memory) Check(v judge.Verdict, op judge.Operation) (Holdback, bool) {
 			return Holdback{Retry: left}, true
 		}
 	}
+	if op.Work == nil && known.ours.isToReplace(known.deleted) { // the member has nothing: what is held is the next deletion
+		return Holdback{}, false
+	}
 	return m.contests.check(workKey{v.ID, op.Cluster}, contestedOf(v, op), now)
 }
 

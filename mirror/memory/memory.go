@@ -45,7 +45,7 @@ func New(c clock.Clock) *Memory {
 //	woken      a Work was woken                  wakesAge                                     it may be woken again
 //	deleted    another user has deleted it, or   it is there again                            it waits for its wave
 //	           we have, to replace it
-//	ours       we delete it                      –                                            deletions that are under way
+//	ours       we delete it                      another one is there                         deletions that are under way
 //	                                                                                          count as another user's
 //	theirs     another user deletes it           –                                            see deleted
 //	created    a create was sent                 the watch has shown it, or forgetUnshown     the fence of a new leader
@@ -210,7 +210,9 @@ func (m *Memory) Shown(shown *state.Work) {
 	m.change(shown.Source, shown.Cluster, func(w *work) {
 		w.expected = w.expected.after(shown)
 		w.created = w.created.after(shown)
-		w.deleted = nil
+		if w.deleted = nil; w.ours != nil && w.ours.work != shown.UID {
+			w.ours = nil
+		}
 	})
 }
 
@@ -221,7 +223,8 @@ func (m *Memory) Retain(id render.Identity, targets map[string]judge.Target, may
 		if _, isTarget := targets[cluster]; isTarget {
 			return
 		}
-		if areKnown {
+		isReplaced := w.ours != nil && w.ours.replaces && len(targets) > 0 && m.clock.Since(w.ours.at) < maxReplacing // for a moment
+		if areKnown && !isReplaced {
 			w.deleted, w.ours, w.theirs = nil, nil, ""
 		}
 		if !mayBeUnderWay {

@@ -17,6 +17,9 @@ type deletionSent struct {
 	replaces bool
 }
 
+// maxReplacing is how long a Work that was deleted to be replaced is remembered while its source, or its cluster, is not asked for.
+const maxReplacing = time.Hour
+
 // maxDeletionSent is how long a deletion without an answer may still be carried out.
 const maxDeletionSent = 10 * time.Minute
 
@@ -71,10 +74,11 @@ func (m *Memory) Go(gone *state.Work) {
 }
 
 // Vanish notes that a Work has left the cache. It does not count if we have deleted it for good, or if someone
-// had before we looked: that may have been the last leader.
-func (m *Memory) Vanish(gone *state.Work) {
+// had before we looked: that may have been the last leader. Another user's deletion counts if it restores what the Work had.
+func (m *Memory) Vanish(gone *state.Work, restores bool) {
 	m.change(gone.Source, gone.Cluster, func(w *work) {
-		if w.theirs == gone.UID || w.ours.isToReplace(gone) || !gone.Terminating && !w.ours.isOf(gone, m.clock.Now()) {
+		isTheirs := w.theirs == gone.UID || !gone.Terminating && !w.ours.isOf(gone, m.clock.Now())
+		if w.ours.isToReplace(gone) || restores && isTheirs {
 			w.deleted = gone
 		}
 	})

@@ -54,18 +54,18 @@ func (c Client) create(ctx context.Context, namespace string, body []byte) (memo
 	return c.write(ctx, c.rest.Post().Namespace(namespace).Resource(render.WorksResource.Resource).Body(body))
 }
 
-// patch sends a merge patch or, if that would lose content, replaces what it changes of the live Work.
-func (c Client) patch(ctx context.Context, namespace, name string, body []byte) (memory.Receipt, error) {
-	return c.patchWith(ctx, namespace, name, body)
-}
-
-// dryRun asks whether a patch would be taken, and changes nothing.
-func (c Client) dryRun(ctx context.Context, namespace, name string, body []byte) error {
-	_, err := c.patchWith(ctx, namespace, name, body, metav1.DryRunAll)
+// mayCreate returns nil if a Work would be created if there were none of its name, and changes nothing: an API server looks for that
+// once admission has taken the new one.
+func (c Client) mayCreate(ctx context.Context, namespace string, body []byte) error {
+	_, err := c.write(ctx, c.rest.Post().Namespace(namespace).Resource(render.WorksResource.Resource).Param("dryRun", metav1.DryRunAll).Body(body))
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
 	return err
 }
 
-func (c Client) patchWith(ctx context.Context, namespace, name string, body []byte, dryRun ...string) (answer memory.Receipt, err error) {
+// patch sends a merge patch or, if that would lose content, replaces what it changes of the live Work.
+func (c Client) patch(ctx context.Context, namespace, name string, body []byte) (answer memory.Receipt, err error) {
 	kind := types.MergePatchType
 	if render.LosesNulls(body) {
 		kind = types.JSONPatchType
@@ -73,11 +73,7 @@ func (c Client) patchWith(ctx context.Context, namespace, name string, body []by
 			return answer, err
 		}
 	}
-	request := c.rest.Patch(kind).Namespace(namespace).Resource(render.WorksResource.Resource).Name(name).Body(body)
-	for _, stage := range dryRun {
-		request.Param("dryRun", stage)
-	}
-	return c.write(ctx, request)
+	return c.write(ctx, c.rest.Patch(kind).Namespace(namespace).Resource(render.WorksResource.Resource).Name(name).Body(body))
 }
 
 func (c Client) replacement(ctx context.Context, namespace, name string, mergePatch []byte) ([]byte, error) {

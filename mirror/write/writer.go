@@ -300,9 +300,9 @@ func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) 
 	}
 }
 
-// Takes reports whether the API server would take, as an update, what is to replace a Work. If not, it notes why.
+// Takes reports whether the API server would take what is to replace a Work. If not, it notes why.
 func (w *Writer) Takes(ctx context.Context, v judge.Verdict, deletion judge.Operation, o *Outcome) bool {
-	op := judge.Operation{Kind: judge.Update, Cluster: deletion.Cluster, Work: deletion.Work}
+	op := judge.Operation{Kind: judge.Create, Cluster: deletion.Cluster}
 	held, isHeld := w.Memory.Check(v, op)
 	if isHeld {
 		o.hold(held.Retry, held.Refusal)
@@ -310,7 +310,7 @@ func (w *Writer) Takes(ctx context.Context, v judge.Verdict, deletion judge.Oper
 	}
 	body, err := op.Body(v)
 	if err == nil {
-		err = w.Client.dryRun(ctx, op.Work.Namespace, op.Work.Name, body)
+		err = w.Client.mayCreate(ctx, deletion.Work.Namespace, body)
 	}
 	if err != nil {
 		w.noteFailure(v, op, err, o)

@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 	"github.com/karmada-target/karmada-mirror/simulation/fault"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
 // needing makes the Deployment need a ConfigMap, and have annotations, if they are not nil.
@@ -64,6 +67,22 @@ func init() {
 	sceneOf["NeededInWavesThatAreNotSeen"] = inWaves
 	stories["NeededInWavesThatAreNotSeen"] = func(m *machine) error { // they come with the edit that renames what it needs
 		return m.tell(m.page(all), m.web(all), m.needing(thePage.Name, nil), pause(2*time.Minute), m.ails("m1"), m.shut("deployments"), m.needing("other", inTwoWaves), m.gone, pause(30*time.Second), m.keeps("m2", "1"))
+	}
+	stories["NeededByManyElsewhere"] = func(m *machine) error { // of an API server that takes 60 ms for each request
+		acts := []act{m.page(both)}
+		for i := range 20 {
+			other := model.Key{Kind: deployment.Kind, Namespace: "a", Name: fmt.Sprintf("web-%d", i)}
+			acts = append(acts, func() error {
+				o := numbered(other, 1)
+				_ = unstructured.SetNestedSlice(o, []any{map[string]any{"name": "web", "image": "web:1", "envFrom": []any{map[string]any{"configMapRef": map[string]any{"name": thePage.Name}}}}}, "spec", "template", "spec", "containers")
+				return m.adds(resources[deployment.Kind], o, to("m1"))
+			})
+		}
+		return m.tell(append(acts, pause(time.Minute), m.countOf(22), m.far(30*time.Millisecond), m.page(to("m1")), pause(30*time.Minute), m.countOf(21))...)
+	}
+	stories["NeededByOneThatMayNotBeRead"] = func(m *machine) error { // and has no waves
+		return m.tell(m.page(both), m.web(both), m.needing(thePage.Name, nil), pause(time.Minute), m.slowly("get", "deployments", fault.Refuse(apierrors.NewForbidden(resources[deployment.Kind], "web", errors.New("no")))),
+			m.page(to("m1")), pause(30*time.Minute), m.countOf(3))
 	}
 	stories["NeededOnASlowAPIServer"] = func(m *machine) error { // that takes 0.7 s for each request, and without waves
 		return m.tell(m.page(both), m.web(both), m.needing(thePage.Name, nil), pause(time.Minute), m.far(350*time.Millisecond), m.page(to("m1")), pause(30*time.Minute), m.countOf(3))
