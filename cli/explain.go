@@ -60,7 +60,7 @@ func (e *explainCommand) one(ctx context.Context, ref gather.SourceRef) error {
 	}
 	explanation := explanationOf(facts, e.states, e.reader.HidesWorks)
 	if e.configuration == nil && facts.Unknown == "" {
-		explanation.Steps[0].What = "its resource may be in the configuration, which you may not read"
+		explanation.Steps[0].What = "its resource may be in the configuration, which cannot be read"
 	}
 	explanation.ClustersHidden = e.reader.HidesClusters()
 	return e.print(explanation)

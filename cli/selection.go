@@ -146,7 +146,7 @@ func (s *selection) list(ctx context.Context, kind *meta.RESTMapping, visit func
 // configured returns the resources in the configuration that are served.
 func (s *selection) configured() ([]*meta.RESTMapping, error) {
 	if s.configuration == nil {
-		return nil, errors.New("give a TYPE: you may not read the daemon's configuration, which lists them")
+		return nil, errors.New("give a TYPE: you cannot read the daemon's configuration, which lists them")
 	}
 	mapper, err := s.mapper()
 	if err != nil {
@@ -261,6 +261,6 @@ func (s *selection) one(ctx context.Context, ref gather.SourceRef, obj *unstruct
 // tellHidden prints in one line what the user may not read.
 func tellHidden(errOut io.Writer, reader *gather.Reader) {
 	if hidden := reader.Hidden(); len(hidden) > 0 {
-		fmt.Fprintf(errOut, "You may not read %s: anything that depends on this is not shown.\n", strings.Join(hidden, "; "))
+		fmt.Fprintf(errOut, "You cannot read %s: anything that depends on this is not shown.\n", strings.Join(hidden, "; "))
 	}
 }

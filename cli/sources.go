@@ -30,12 +30,15 @@ type sources struct {
 	client        dynamic.Interface
 	served        meta.RESTMapper // see mapper
 	configuration *config.Configuration
+	// cmd is the command that reads, and hasWarned whether that has said that the daemon's configuration has a mistake.
+	cmd    *cobra.Command
+	hasWarned bool
 	// configFiles are parts of a configuration to use instead of the daemon's.
 	configFiles []string
 }
 
 func newSources(cmd *cobra.Command, transport http.RoundTripper) *sources {
-	s := &sources{flags: connectionFlags(transport)}
+	s := &sources{flags: connectionFlags(transport), cmd: cmd}
 	s.flags.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&s.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
 	cmd.ValidArgsFunction = s.complete
@@ -88,13 +91,27 @@ func (s *sources) mappingOf(resource string) (*meta.RESTMapping, error) {
 // readConfiguration reads the configuration to use.
 func (s *sources) readConfiguration(ctx context.Context, client kubernetes.Interface) (*config.Configuration, error) {
 	if len(s.configFiles) == 0 {
-		return readConfiguration(ctx, client, s.configMap)
+		configuration, err := readUsable(ctx, client, s.configMap)
+		if mistaken := new(mistakenConfiguration); errors.As(err, &mistaken) {
+			s.tellMistaken(mistaken)
+			return configuration, nil
+		}
+		return configuration, err
 	}
 	parts, err := readParts(s.configFiles, os.Stdin)
 	if err != nil {
 		return nil, err
 	}
 	return parts.Parse()
+}
+
+// tellMistaken says, once, that the configuration has a mistake, what the daemon does then, and this command.
+func (s *sources) tellMistaken(err error) {
+	if s.hasWarned {
+		return
+	}
+	s.hasWarned = true
+	fmt.Fprintln(plain{s.cmd.ErrOrStderr()}, "warning: "+oneLine(err.Error())+"\n  The daemon keeps the configuration that it had before. This command goes by the keys without a mistake. Correct it: karmada-mirror validate.")
 }
 
 // parseConfigMap parses the value of --config-map.
@@ -111,9 +128,18 @@ func approvalsOn(o metav1.Object) (config.Approvals, error) {
 	return config.UsableApprovals(o.GetAnnotations()[config.ApprovalsAnnotation], config.WrittenAt(o, config.ApprovalsAnnotation), time.Now())
 }
 
-// readConfiguration reads the ConfigMap with that namespace/name. If that fails, the error says
-// whether the API server is the wrong one.
+// readConfiguration reads the ConfigMap with that namespace/name. If that fails, the error says whether the API server is the wrong
+// one.
 func readConfiguration(ctx context.Context, client kubernetes.Interface, configMap string) (*config.Configuration, error) {
+	configuration, err := readUsable(ctx, client, configMap)
+	if err != nil {
+		return nil, err
+	}
+	return configuration, nil
+}
+
+// readUsable does so as well. With a [mistakenConfiguration], it returns what can be used of it; nil for nothing.
+func readUsable(ctx context.Context, client kubernetes.Interface, configMap string) (*config.Configuration, error) {
 	name, err := parseConfigMap(configMap)
 	if err != nil {
 		return nil, err
@@ -127,12 +153,17 @@ func readConfiguration(ctx context.Context, client kubernetes.Interface, configM
 		return nil, err
 	}
 	configuration, err := config.ParseConfigMap(read.Data)
-	if err != nil {
-		return nil, fmt.Errorf("ConfigMap %q: %w", configMap, err)
+	if configuration != nil {
+		configuration.Approvals, _ = approvalsOn(read) // the daemon says what is wrong with the others
 	}
-	configuration.Approvals, _ = approvalsOn(read) // the daemon says what is wrong with the others
+	if err != nil {
+		return configuration, &mistakenConfiguration{fmt.Errorf("ConfigMap %q: %w", configMap, err)}
+	}
 	return configuration, nil
 }
+
+// mistakenConfiguration is the error of a ConfigMap that the daemon rejects.
+type mistakenConfiguration struct{ error }
 
 // refer fills in the namespace, by default from the flags or the kubeconfig.
 func (s *sources) refer(mapping *meta.RESTMapping, namespace, name string) (gather.SourceRef, error) {

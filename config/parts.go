@@ -27,22 +27,27 @@ func PartsOf(data map[string]string) Parts {
 	return parts
 }
 
-// ParseConfigMap parses the parts in a ConfigMap.
-func ParseConfigMap(data map[string]string) (*Configuration, error) {
+// ParseConfigMap parses the parts in a ConfigMap. If some of them have mistakes, it returns what the others say besides the error;
+// nothing if Key is one of them.
+func ParseConfigMap(data map[string]string) (others *Configuration, err error) {
 	parts := PartsOf(data)
 	if _, ok := parts[Key]; !ok {
 		return nil, fmt.Errorf("it has no key %q", Key)
 	}
-	return parts.Parse()
+	return parts.parse()
 }
 
-// names returns the names of the parts in the order in which they are merged: Key first.
-func (p Parts) names() []string {
-	names := slices.Sorted(maps.Keys(p))
-	if i := slices.Index(names, Key); i >= 0 {
-		names = slices.Insert(slices.Delete(names, i, i+1), 0, Key)
+// compareNames compares names of parts by the order in which they are merged: Key first.
+func compareNames(a, b string) int {
+	switch {
+	case a == b:
+		return 0
+	case a == Key:
+		return -1
+	case b == Key:
+		return 1
 	}
-	return names
+	return strings.Compare(a, b)
 }
 
 // part is one decoded part.
@@ -62,13 +67,21 @@ func Parse(data []byte) (*Configuration, error) { return Parts{Key: string(data)
 // same resource the later wins, and so do the later deletion, expand, overridePolicies and systemNamespaces fields; all authorization rules,
 // allowNamespaces and strip lists hold. It reports a mistake with the part's name.
 func (p Parts) Parse() (*Configuration, error) {
+	merged, err := p.parse()
+	if err != nil {
+		return nil, err
+	}
+	return merged, nil
+}
+
+func (p Parts) parse() (others *Configuration, err error) {
 	var parts []*part
-	var errs []error
+	mistakes := map[string]error{}
 	resources := sets.New[schema.GroupResource]()
-	for _, name := range p.names() {
-		decoded, err := decode(p[name])
+	for name, text := range p {
+		decoded, err := decode(text)
 		if err != nil {
-			errs = append(errs, p.blame(name, err))
+			mistakes[name] = err
 			continue
 		}
 		decoded.name = name
@@ -77,17 +90,23 @@ func (p Parts) Parse() (*Configuration, error) {
 			resources.Insert(r.GroupResource())
 		}
 	}
+	slices.SortFunc(parts, func(a, b *part) int { return compareNames(a.name, b.name) })
 	merged := &Configuration{APIVersion: APIVersion, Kind: Kind, Deletion: defaultDeletion()}
 	for _, decoded := range parts {
 		if err := append(validateGiven(decoded.asJSON), validate(decoded.Configuration, resources)...).ToAggregate(); err != nil {
-			errs = append(errs, p.blame(decoded.name, fmt.Errorf("invalid configuration: %w", err)))
+			mistakes[decoded.name] = fmt.Errorf("invalid configuration: %w", err)
+			continue
 		}
 		merged.merge(decoded)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
+	if mistakes[Key] != nil {
+		merged = nil
 	}
-	return merged, nil
+	var errs []error
+	for _, name := range slices.SortedFunc(maps.Keys(mistakes), compareNames) {
+		errs = append(errs, p.blame(name, mistakes[name]))
+	}
+	return merged, errors.Join(errs...)
 }
 
 // blame adds the name of the part to a mistake, if there are several parts.
