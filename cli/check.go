@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -30,6 +34,7 @@ type checker struct {
 	flags     *genericclioptions.ConfigFlags
 	configMap string
 	lease     metav1.ObjectMeta
+	account   string
 	pre       bool
 	out       io.Writer
 
@@ -37,7 +42,10 @@ type checker struct {
 	client  kubernetes.Interface
 	dynamic dynamic.Interface
 	// own is a client without --as: the user's own rights may be greater.
-	own           kubernetes.Interface
+	own kubernetes.Interface
+	// me is the name of the user, and user whose rights are checked: no one's, if one may not ask.
+	me            string
+	user          user
 	configuration *config.Configuration
 	crosses       int
 }
@@ -47,9 +55,8 @@ func newCheck(transport http.RoundTripper) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check that karmada-mirror has everything it needs, and say how to fix what is missing",
-		Long: "check looks at the Karmada API server with your own rights. To check the daemon's, use its kubeconfig, or impersonate\n" +
-			"it if you may:\n\n" +
-			"  karmada-mirror check --as " + daemonUser + "\n\n" +
+		Long: "check looks at the Karmada API server, and asks what the daemon's ServiceAccount may do there, if you may ask that\n" +
+			"(create subjectaccessreviews). With the daemon's own kubeconfig, or with --as, it asks for the rights of that user.\n\n" +
 			"With --pre it checks what you need to install karmada-mirror. ✓ is fine, ! is a warning, ✗ must be fixed. It exits\n" +
 			"with 1 if there is a ✗. It writes nothing, except an annotation on the Lease while no replica holds it.",
 		Args: cobra.NoArgs,
@@ -67,6 +74,7 @@ func newCheck(transport http.RoundTripper) *cobra.Command {
 	c.flags.AddFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&c.pre, "pre", false, "check what you need before you install karmada-mirror")
 	cmd.Flags().StringVar(&c.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
+	cmd.Flags().StringVar(&c.account, "service-account", daemonAccount, "namespace/name of the ServiceAccount of the daemon")
 	cmd.Flags().StringVar(&c.lease.Namespace, "leader-elect-resource-namespace", daemon.Namespace, "namespace of the daemon's Lease")
 	cmd.Flags().StringVar(&c.lease.Name, "leader-elect-resource-name", daemon.DefaultLease, "name of the daemon's Lease")
 	return cmd
@@ -83,13 +91,16 @@ func (c *checker) run(ctx context.Context) error {
 	}
 	if c.pre {
 		c.group("Rights to install")
+		c.user = user{client: c.client}
 		return c.checkRights(ctx, installRights(), "install with an administrator's kubeconfig for the Karmada API server")
 	}
 	name, err := parseConfigMap(c.configMap)
 	if err != nil {
 		return err
 	}
-	c.group("Rights")
+	if err := c.chooseUser(ctx); err != nil {
+		return err
+	}
 	rights := daemonRights(metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}, c.lease)
 	if err := c.checkRights(ctx, rights, "kubectl apply --server-side -k manifests/karmada, and give the daemon the kubeconfig of its ServiceAccount"); err != nil {
 		return err
@@ -101,6 +112,31 @@ func (c *checker) run(ctx context.Context) error {
 		return err
 	}
 	return c.checkNamespaces(ctx)
+}
+
+// chooseUser decides whose rights to check: those of a ServiceAccount that one has, or impersonates; else those of the daemon's.
+func (c *checker) chooseUser(ctx context.Context) error {
+	namespace, name, isBoth := strings.Cut(c.account, "/")
+	if !isBoth || namespace == "" || name == "" {
+		return misuse("--service-account %q is not namespace/name", c.account)
+	}
+	if strings.HasPrefix(c.me, accountPrefix) || *c.flags.Impersonate != "" {
+		c.group("Rights of " + c.me)
+		c.user = user{client: c.client}
+		return nil
+	}
+	daemon := user{c.client, types.NamespacedName{Namespace: namespace, Name: name}}
+	switch _, err := daemon.mayDo(ctx, &authorizationv1.ResourceAttributes{Verb: "get", Resource: "namespaces"}); {
+	case apierrors.IsForbidden(err):
+		c.group("Rights")
+		c.warn("use the daemon's kubeconfig, or let an administrator run check", "%s may not ask for the rights of %s: they are not checked", c.me, daemon.name())
+	case err != nil:
+		return fmt.Errorf("cannot check rights: %w", err)
+	default:
+		c.group("Rights of " + daemon.name())
+		c.user = daemon
+	}
+	return nil
 }
 
 func (c *checker) group(name string) { fmt.Fprintln(c.out, name) }
@@ -152,6 +188,7 @@ func (c *checker) checkServer(ctx context.Context) (ok bool, err error) {
 		return false, nil
 	}
 	c.pass("%s answers, with Kubernetes %s", c.rest.Host, version.GitVersion)
-	c.pass("authenticated as %s", me.Status.UserInfo.Username)
+	c.me = me.Status.UserInfo.Username
+	c.pass("authenticated as %s", c.me)
 	return true, nil
 }

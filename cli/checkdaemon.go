@@ -14,8 +14,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 )
 
-// daemonUser is the daemon's user, as manifests/karmada creates it.
-const daemonUser = "system:serviceaccount:" + daemon.Namespace + ":karmada-mirror"
+// daemonAccount is the daemon's ServiceAccount, as manifests/karmada creates it.
+const daemonAccount = daemon.Namespace + "/karmada-mirror"
 
 // checkDaemon looks at the traces that a running daemon leaves on the API server.
 func (c *checker) checkDaemon(ctx context.Context) error {
@@ -34,7 +34,8 @@ func (c *checker) checkLease(ctx context.Context) error {
 	lease, err := c.client.CoordinationV1().Leases(c.lease.Namespace).Get(ctx, c.lease.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil // the rights are looked at above
+		c.warn("ask an administrator", "you may not read Lease %s/%s: whether a replica leads is not known", c.lease.Namespace, c.lease.Name)
+		return nil
 	case apierrors.IsNotFound(err):
 		c.fail(hint, "no replica leads: Lease %s/%s is missing", c.lease.Namespace, c.lease.Name)
 		return nil

@@ -158,7 +158,8 @@ func (c *checker) checkConfiguration(ctx context.Context) (err error) {
 		c.fail("kubectl apply --server-side -k manifests/karmada, or give --config-map", "ConfigMap %s is missing", c.configMap)
 		return nil
 	case apierrors.IsForbidden(err):
-		return nil // reported above
+		c.warn("ask for the ClusterRole karmada-mirror-tenant", "you may not read ConfigMap %s", c.configMap)
+		return nil
 	case err != nil:
 		c.fail("correct the ConfigMap, and try it with karmada-mirror validate -f FILE; until then the last good one stays in force", "%v", err)
 		return nil
@@ -194,7 +195,11 @@ func (c *checker) checkResource(ctx context.Context, gr schema.GroupResource, ve
 		c.warn("correct its group, version or plural (kubectl api-resources), or install its CustomResourceDefinition: the daemon then picks it up", "%s is not served%s", resourceName(gr, version), suggest(c.client.Discovery(), gr))
 		return nil
 	}
-	missing, err := right{verbs: []string{"get", "list", "watch"}, GroupResource: gr}.missing(ctx, c.client)
+	if c.user == (user{}) {
+		c.pass("%s is served", resourceName(gr, served.Resource.Version))
+		return nil
+	}
+	missing, err := right{verbs: []string{"get", "list", "watch"}, GroupResource: gr}.missing(ctx, c.user)
 	if err != nil {
 		return err
 	}

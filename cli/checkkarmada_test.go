@@ -100,7 +100,7 @@ func TestHintOfRightImpersonating(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(body) // a client that has gone has gone
 	})
 	c := &checker{flags: connectionFlags(nil), out: io.Discard}
-	*c.flags.KubeConfig, *c.flags.Impersonate = kubeconfig, daemonUser
+	*c.flags.KubeConfig, *c.flags.Impersonate = kubeconfig, accountPrefix+"karmada-system:karmada-mirror"
 	if ok, err := c.checkServer(t.Context()); !ok || err != nil {
 		t.Fatal(ok, err)
 	}

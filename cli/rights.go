@@ -8,6 +8,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/karmada-target/karmada-mirror/daemon"
@@ -81,30 +82,57 @@ func installRights() []right {
 	}
 }
 
-// missing asks the API server which of a right's verbs it would deny.
-func (r right) missing(ctx context.Context, client kubernetes.Interface) ([]string, error) {
+// missing asks the API server which of a right's verbs it would deny to a user.
+func (r right) missing(ctx context.Context, of user) ([]string, error) {
 	var missing []string
 	resource, subresource, _ := strings.Cut(r.Resource, "/")
 	for _, verb := range r.verbs {
-		review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
-			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Verb: verb, Group: r.Group, Resource: resource, Subresource: subresource, Namespace: r.namespace, Name: r.name,
-			}},
-		}, metav1.CreateOptions{})
+		allowed, err := of.mayDo(ctx, &authorizationv1.ResourceAttributes{
+			Verb: verb, Group: r.Group, Resource: resource, Subresource: subresource, Namespace: r.namespace, Name: r.name,
+		})
 		if err != nil {
 			return nil, fmt.Errorf("cannot check rights: %w", err)
 		}
-		if !review.Status.Allowed {
+		if !allowed {
 			missing = append(missing, verb)
 		}
 	}
 	return missing, nil
 }
 
+// user is whose rights are checked: those of a ServiceAccount, or of the one who asks if that has no name.
+type user struct {
+	client  kubernetes.Interface
+	account types.NamespacedName
+}
+
+const accountPrefix = "system:serviceaccount:"
+
+func (u user) name() string { return accountPrefix + u.account.Namespace + ":" + u.account.Name }
+
+func (u user) mayDo(ctx context.Context, what *authorizationv1.ResourceAttributes) (bool, error) {
+	if u.account.Name == "" {
+		review, err := u.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: what},
+		}, metav1.CreateOptions{})
+		return err == nil && review.Status.Allowed, err
+	}
+	review, err := u.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+		Spec: authorizationv1.SubjectAccessReviewSpec{
+			ResourceAttributes: what, User: u.name(),
+			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + u.account.Namespace, "system:authenticated"},
+		},
+	}, metav1.CreateOptions{})
+	return err == nil && review.Status.Allowed, err
+}
+
 // checkRights reports for each right whether the user has it.
 func (c *checker) checkRights(ctx context.Context, rights []right, hint string) error {
 	for _, r := range rights {
-		missing, err := r.missing(ctx, c.client)
+		if c.user == (user{}) { // no one's can be asked for
+			return nil
+		}
+		missing, err := r.missing(ctx, c.user)
 		if err != nil {
 			return err
 		}
