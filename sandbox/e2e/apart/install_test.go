@@ -43,7 +43,8 @@ func TestInstall(t *testing.T) {
 
 	s.follow(t, "On the Karmada API server")
 	s.follow(t, "The daemon's kubeconfig")
-	for _, block := range s.blocks(t, "On the host cluster") { // one overlay over another
+	s.run(t, "kubectl --kubeconfig $HOST apply -k manifests/host") // on the client side, which the next ones take over
+	for _, block := range s.blocks(t, "On the host cluster") {     // one overlay over another
 		s.run(t, block)
 	}
 	wantStrictness(t, s)
