@@ -24,7 +24,10 @@ func connectionFlags(transport http.RoundTripper) *genericclioptions.ConfigFlags
 // connect returns the connection to the Karmada API server that a command's flags give.
 func connect(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
 	config, err := flags.ToRESTConfig()
-	if err != nil {
+	switch {
+	case err != nil && *flags.ClusterName != "":
+		return nil, fmt.Errorf("%w: %w\n  --cluster is a cluster of the kubeconfig, as for kubectl; a member cluster is chosen by --member", daemon.ErrNoServer, err)
+	case err != nil:
 		return nil, fmt.Errorf("%w: %w", daemon.ErrNoServer, err)
 	}
 	return config, nil

@@ -134,6 +134,7 @@ func TestGolden(t *testing.T) {
 		"status-all-wide":      {fleet(t), "status -A -o wide", 0},
 		"status-rollout":       {rollout(t), "status deployments/web -n shop", 0},
 		"status-rollout-json":  {rollout(t), "status deployments/web -n shop -o json", 0},
+		"status-attention":     {rollout(t), "status deployments/web -n shop --needs-attention", 0},
 		"status-rollout-m2":    {rollout(t), "status deployments/web -n shop --member m2", 0},
 		"diff":                 {fleet(t), "diff -A", exitDiffers},
 		"explain-never":        {fleet(t), "explain nodes/one namespaces/shop", 0},

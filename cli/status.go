@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 )
@@ -16,14 +17,17 @@ import (
 // statusCommand lists what is mirrored where.
 type statusCommand struct {
 	*selection
-	watch, failed bool
-	members       []string
-	output        string
-	errOut        io.Writer
+	watch, attention bool
+	members          []string
+	output           string
+	errOut           io.Writer
 
 	states  workStates
 	told    printedLines // with watch only
 	printer statusPrinter
+	// sources is how many have been looked at, and clusters are where they are mirrored.
+	sources  int
+	clusters sets.Set[string]
 }
 
 func newStatus(transport http.RoundTripper) *cobra.Command {
@@ -36,7 +40,7 @@ func newStatus(transport http.RoundTripper) *cobra.Command {
 			"and for a Pod how many of its containers are ready. It is - for other kinds, and until Karmada has reported.\n\n" +
 			"If an object has several lines, the first sums up the others. Its CLUSTER is 2/3 if Karmada has applied two of three.\n" +
 			"READY is the sum, if it is known for each Work. APPLIED and HEALTH are the worst, and Unknown if only some Works report\n" +
-			"them. AGE is that of the oldest Work. With --member or --failed, or if you may not read a Work, there is no such line.\n" +
+			"them. AGE is that of the oldest Work. With --member or --needs-attention, or if you may not read a Work, there is no such line.\n" +
 			"While a change reaches the clusters in waves, its MESSAGE is about the first wave that has not come through.\n" +
 			"In JSON and YAML, it has clusters (total, applied, healthy, ready, wanted, wave, creationTimestamp) instead of cluster,\n" +
 			"decision, operation and work. The numbers of READY are ready and wanted, in work and in clusters.\n\n" +
@@ -46,13 +50,15 @@ func newStatus(transport http.RoundTripper) *cobra.Command {
 			"It needs the right to read them, Clusters, Works and the daemon's ConfigMap (the ClusterRole karmada-mirror-viewer\n" +
 			"covers all but the objects), and writes nothing. Anything that depends on what you may not read is not shown.",
 		Args:    someObjects,
-		Example: "  karmada-mirror status -A\n  karmada-mirror status -A --failed\n  karmada-mirror status deploy -n shop -l team=web\n  karmada-mirror status deploy/cart -n shop -w",
+		Example: "  karmada-mirror status -A\n  karmada-mirror status -A --needs-attention\n  karmada-mirror status deploy -n shop -l team=web\n  karmada-mirror status deploy/cart -n shop -w",
 	}
-	s := &statusCommand{selection: newSelection(cmd, transport), states: workStates{}, told: printedLines{}}
+	s := &statusCommand{selection: newSelection(cmd, transport), states: workStates{}, told: printedLines{}, clusters: sets.New[string]()}
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "after the list, print each line that changes, until interrupted")
 	cmd.Flags().StringVarP(&s.labels, "selector", "l", "", "only objects with these labels, as in kubectl get -l")
 	cmd.Flags().StringSliceVar(&s.members, "member", nil, "only these member clusters")
-	cmd.Flags().BoolVar(&s.failed, "failed", false, "only what needs your attention: refused, held, overdue, or failed to apply")
+	const attention = "only what needs your attention: refused, held, overdue, not healthy for a minute, or failed to apply"
+	cmd.Flags().BoolVar(&s.attention, "needs-attention", false, attention)
+	cmd.Flags().BoolVar(&s.attention, "failed", false, "the same as --needs-attention")
 	cmd.Flags().StringVarP(&s.output, "output", "o", "", "wide, name, json or yaml")
 	completeWords(cmd, "output", "wide", "name", "json", "yaml")
 	completeFlag(cmd, "member", s.completeMember)
@@ -88,18 +94,21 @@ func (s *statusCommand) run(ctx context.Context, args []string) error {
 		err = s.follow(ctx, args)
 	}
 	if s.printer.printed() == 0 && err == nil && !s.watch {
-		fmt.Fprintln(s.errOut, s.nothing())
+		fmt.Fprintln(s.errOut, s.nothing(args))
 	}
 	return err
 }
 
 // nothing returns the message for an empty list.
-func (s *statusCommand) nothing() string {
+func (s *statusCommand) nothing(args []string) string {
+	if unlisted := s.unlisted(args); unlisted != "" && s.sources == 0 {
+		return unlisted + " is not among the resources of the daemon's configuration: nothing of it is mirrored."
+	}
 	if len(s.survey.Hidden()) > 0 {
 		return "Nothing that you may read is mirrored here, or asks to be."
 	}
-	if s.failed {
-		return "Nothing that you selected is refused, held or overdue, or has failed to apply."
+	if s.attention {
+		return fmt.Sprintf("Nothing needs your attention: %d objects in %d clusters.", s.sources, len(s.clusters))
 	}
 	if len(s.members) > 0 || s.labels != "" {
 		return "Nothing that you selected is mirrored here, or asks to be."
@@ -107,8 +116,26 @@ func (s *statusCommand) nothing() string {
 	return "Nothing is mirrored here, and nothing asks to be."
 }
 
+// unlisted returns the resource of the arguments if it is not in the configuration; empty otherwise.
+func (s *statusCommand) unlisted(args []string) string {
+	if _, kind, err := s.named(args); err == nil && kind != nil && s.configuration != nil {
+		if _, isListed := s.configuration.Resource(kind.Resource.GroupResource()); !isListed {
+			return kind.Resource.GroupResource().String()
+		}
+	}
+	return ""
+}
+
 func (s *statusCommand) print(f judge.Facts) error {
 	lines := s.linesOf(f)
+	if len(lines) > 0 {
+		s.sources++
+	}
+	for _, line := range lines {
+		if line.Cluster != "" {
+			s.clusters.Insert(line.Cluster)
+		}
+	}
 	if s.watch {
 		lines = s.told.news(f.ID, lines)
 	}
@@ -129,7 +156,7 @@ func (s *statusCommand) linesOf(f judge.Facts) []mirrorStatus {
 	j := judge.On(f)
 	lines := statusesOf(j, s.states, s.survey.HidesWorks)
 	isHidden := slices.ContainsFunc(lines, func(line mirrorStatus) bool { return s.survey.HidesWorks(line.Cluster) })
-	if len(lines) < 2 || isHidden || s.failed || len(s.members) > 0 {
+	if len(lines) < 2 || isHidden || s.attention || len(s.members) > 0 {
 		if unknown := judge.UnknownSuspended(f); unknown != nil && len(lines) > 0 && lines[len(lines)-1].Message != refusalText(*unknown) {
 			lines = append(lines, refusedLine(f.ID, *unknown))
 		}
@@ -140,5 +167,5 @@ func (s *statusCommand) linesOf(f judge.Facts) []mirrorStatus {
 
 // chooses reports whether the flags select a line.
 func (s *statusCommand) chooses(line mirrorStatus) bool {
-	return (len(s.members) == 0 || slices.Contains(s.members, line.Cluster)) && (!s.failed || line.needsAttention())
+	return (len(s.members) == 0 || slices.Contains(s.members, line.Cluster)) && (!s.attention || line.needsAttention())
 }

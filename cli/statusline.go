@@ -36,7 +36,8 @@ type mirrorStatus struct {
 	Waits bool `json:"waits,omitempty"`
 	// Message says what is not as expected.
 	Message string `json:"message,omitempty"`
-	// Overdue: the Work should have been written by now, and something may refuse that, or a wave waits for it for too long.
+	// Overdue: the Work should have been written by now, and something may refuse that, or a wave waits for it for too long, or its
+	// object should be healthy by now.
 	Overdue bool `json:"overdue,omitempty"`
 }
 
@@ -158,6 +159,9 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 			line.Overdue, line.Message = true, line.Message+"; if this stays so, the log says why, or an Event of the object"
 		}
 		line.Overdue = line.Overdue || v.IsHeldUpBy(cluster)
+		if w := f.Works[cluster]; w != nil && line.Work != nil && line.Work.Health == string(workv1alpha1.ResourceUnhealthy) && f.Now.Sub(w.Written()) > overdueAfter {
+			line.Overdue = true
+		}
 		if w := f.Works[cluster]; line.Message == "" && w != nil && w.IsLong() {
 			line.Message = judge.NoteLong
 		}
