@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // TestStatusOfNothing: an empty list says whether all is well, or that nothing could be in it.
@@ -31,5 +35,34 @@ func TestStatusOfNothing(t *testing.T) {
 				t.Errorf("%s: %s", tc.reason, output)
 			}
 		})
+	}
+}
+
+// TestNoticeOf: a line is about its own cluster.
+func TestNoticeOf(t *testing.T) {
+	v := judge.Verdict{Targets: map[string]judge.Target{
+		"m1": {Notices: map[judge.Reason]string{judge.KindNotServed: `cluster "m1" lacks it`}},
+		"m2": {Notices: map[judge.Reason]string{judge.KindNotServed: `cluster "m2" lacks it`}},
+		"m3": {},
+	}, Notices: []judge.Refusal{{Reason: judge.KindNotServed, PerCluster: true, Message: `cluster "m1" lacks it; cluster "m2" lacks it`}}}
+	for cluster, want := range map[string]string{"m1": `KindNotServed: cluster "m1" lacks it`, "m2": `KindNotServed: cluster "m2" lacks it`, "m3": ""} {
+		if got := noticeOf(v, cluster, &workStatus{}); got != want {
+			t.Errorf("%s: %q", cluster, got)
+		}
+	}
+}
+
+// TestFewAreReadAlone: of one object, only its own Works are read, of however many there are.
+func TestFewAreReadAlone(t *testing.T) {
+	for arguments, reads := range map[string]bool{"status configmaps/page -n shop": false, "diff configmaps/page -n shop": false, "status -n shop configmaps/a configmaps/b configmaps/c configmaps/d configmaps/e configmaps/page": true} {
+		paths, all := server(), false
+		kubeconfig := serve(t, paths, func(w http.ResponseWriter, r *http.Request) {
+			all = all || r.URL.Path == worksPath && r.URL.Query().Get("labelSelector") == render.OurWorks
+			answerFrom(w, r, paths)
+		})
+		output, err := execute(append(strings.Fields(arguments), "--kubeconfig", kubeconfig, "--cache-dir", t.TempDir())...)
+		if all != reads || !strings.Contains(told(output, err), "page") {
+			t.Errorf("%s: reads all Works %v: %s", arguments, all, told(output, err))
+		}
 	}
 }

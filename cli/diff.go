@@ -104,7 +104,7 @@ func (d *differ) run(ctx context.Context, args []string) (differs bool, err erro
 	if err := errors.Join(os.Mkdir(d.live, 0o700), os.Mkdir(d.planned, 0o700)); err != nil {
 		return false, err
 	}
-	if err := d.read(ctx, d.errOut, func(*unstructured.Unstructured) {}); err != nil {
+	if err := d.read(ctx, d.errOut, args, func(*unstructured.Unstructured) {}); err != nil {
 		return false, err
 	}
 	write := func(f judge.Facts) error { return d.write(ctx, f) }

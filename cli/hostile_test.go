@@ -156,6 +156,21 @@ func refusal(code int32, reason metav1.StatusReason) metav1.Status {
 	return metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: code, Reason: reason}
 }
 
+// answerFrom answers a request from a map of paths.
+func answerFrom(w http.ResponseWriter, r *http.Request, paths map[string]any) {
+	w.Header().Set("Content-Type", "application/json")
+	body, ok := paths[r.URL.Path]
+	if !ok {
+		status := refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
+		status.Details = &metav1.StatusDetails{Name: path.Base(r.URL.Path)}
+		body = status
+	}
+	if status, isRefused := body.(metav1.Status); isRefused {
+		w.WriteHeader(int(status.Code))
+	}
+	_ = json.NewEncoder(w).Encode(body) // fails only if the client has disconnected
+}
+
 // serve starts a server that answers from a map of paths, or by answer if that is not nil.
 func serve(t *testing.T, paths map[string]any, answer http.HandlerFunc) (kubeconfig string) {
 	t.Helper()
@@ -164,17 +179,7 @@ func serve(t *testing.T, paths map[string]any, answer http.HandlerFunc) (kubecon
 			answer(w, r)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		body, ok := paths[r.URL.Path]
-		if !ok {
-			status := refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
-			status.Details = &metav1.StatusDetails{Name: path.Base(r.URL.Path)}
-			body = status
-		}
-		if status, isRefused := body.(metav1.Status); isRefused {
-			w.WriteHeader(int(status.Code))
-		}
-		_ = json.NewEncoder(w).Encode(body) // fails only if the client has disconnected
+		answerFrom(w, r, paths)
 	}))
 	t.Cleanup(s.Close)
 	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")

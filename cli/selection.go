@@ -61,8 +61,12 @@ func newSelection(cmd *cobra.Command, transport http.RoundTripper) *selection {
 	return s
 }
 
-// read reads what all sources share, and calls seen for each Work.
-func (s *selection) read(ctx context.Context, errOut io.Writer, seen func(*unstructured.Unstructured)) error {
+// fewSources bounds the named sources that are each read by themselves: that takes some requests for each.
+const fewSources = 5
+
+// read reads what all sources share, and calls seen for each Work. If the arguments name a few sources, only their Works are read,
+// later.
+func (s *selection) read(ctx context.Context, errOut io.Writer, args []string, seen func(*unstructured.Unstructured)) error {
 	reader, err := s.reader(ctx)
 	if err != nil {
 		return err
@@ -71,6 +75,12 @@ func (s *selection) read(ctx context.Context, errOut io.Writer, seen func(*unstr
 		if s.namespace, _, err = s.flags.ToRawKubeConfigLoader().Namespace(); err != nil {
 			return err
 		}
+	}
+	if refs, _, err := s.named(args); err != nil {
+		return err
+	} else if 0 < len(refs) && len(refs) <= fewSources {
+		reader.Seen, s.survey = seen, reader.Alone()
+		return nil
 	}
 	progress := newProgress(errOut, "reading Works")
 	reader.Seen = func(obj *unstructured.Unstructured) {

@@ -31,7 +31,7 @@ type sources struct {
 	served        meta.RESTMapper // see mapper
 	configuration *config.Configuration
 	// cmd is the command that reads, and hasWarned whether that has said that the daemon's configuration has a mistake.
-	cmd    *cobra.Command
+	cmd       *cobra.Command
 	hasWarned bool
 	// configFiles are parts of a configuration to use instead of the daemon's.
 	configFiles []string

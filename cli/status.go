@@ -80,7 +80,11 @@ func newStatus(transport http.RoundTripper) *cobra.Command {
 }
 
 func (s *statusCommand) run(ctx context.Context, args []string) error {
-	if err := s.read(ctx, s.errOut, s.states.note); err != nil {
+	few := args
+	if s.watch { // all Works are followed
+		few = nil
+	}
+	if err := s.read(ctx, s.errOut, few, s.states.note); err != nil {
 		return err
 	}
 	for _, member := range s.members {

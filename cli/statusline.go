@@ -220,6 +220,13 @@ func messageOf(v judge.Verdict, cluster string, op judge.Operation, w *workStatu
 // noticeOf returns the first notice that concerns a Work. Most concern only one of which Karmada says nothing yet.
 func noticeOf(v judge.Verdict, cluster string, w *workStatus) string {
 	for _, n := range v.Notices {
+		own, isOwn := v.Targets[cluster].Notices[n.Reason]
+		switch {
+		case isOwn:
+			n.Message = own
+		case n.PerCluster: // of others
+			continue
+		}
 		lasts := n.Reason == judge.NamespaceNotPropagated || n.Reason == judge.ReplicasContested || n.Reason == judge.WaveHeld && v.IsHeldUpBy(cluster)
 		if lasts || w.Applied == "" && w.State != state.WorkSuspended.String() {
 			return string(n.Reason) + ": " + n.Message

@@ -24,6 +24,8 @@ import (
 // sources do not cost a request each.
 type Survey struct {
 	*Reader
+	// isAlone: nothing that sources share was read.
+	isAlone bool
 	// Version is the resource version of the Works, from which a watch can start.
 	Version string
 	of      map[render.Identity][]*state.Work
@@ -31,6 +33,9 @@ type Survey struct {
 	scaling map[render.Identity][]*state.Work
 	needing map[render.Identity][]*state.Work
 }
+
+// Alone returns a Survey of a few sources: it reads each by itself.
+func (r *Reader) Alone() *Survey { return &Survey{Reader: r, isAlone: true} }
 
 // Survey reads the Works that have our label, and all Namespaces, unless a namespace says that
 // all sources are in that one.
@@ -159,6 +164,9 @@ func eachWorkIn(ctx context.Context, client dynamic.Interface, namespace, select
 // Facts returns the facts about a source that was read just now. A missing Work may exist
 // without our label, so a source that lacks one is read again on its own.
 func (s *Survey) Facts(ctx context.Context, ref SourceRef, obj *unstructured.Unstructured) (judge.Facts, error) {
+	if s.isAlone {
+		return s.Reader.Facts(ctx, ref, obj)
+	}
 	live := &reading{Reader: s.Reader, ctx: ctx, ref: ref}
 	f, _, err := s.Reader.facts(live, obj, surveyed{live, s})
 	if err != nil {

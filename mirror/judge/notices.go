@@ -15,6 +15,17 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
+// notice adds a notice about one cluster.
+func (v Verdict) notice(all []Refusal, cluster string, reason Reason, message string) []Refusal {
+	t := v.Targets[cluster]
+	if t.Notices == nil {
+		t.Notices = map[Reason]string{}
+	}
+	t.Notices[reason] = message
+	v.Targets[cluster] = t
+	return AddRefusal(all, Refusal{Reason: reason, Message: message, PerCluster: true})
+}
+
 // notices returns what keeps Karmada from doing what is wanted.
 func notices(f Facts, v Verdict) []Refusal {
 	var all []Refusal
@@ -25,7 +36,7 @@ func notices(f Facts, v Verdict) []Refusal {
 		}
 		wanted = true
 		if lacks := v.Targets[cluster].notServed(f.Clusters[cluster].Kinds); lacks != "" {
-			all = AddRefusal(all, Refusal{Reason: KindNotServed, Message: fmt.Sprintf("cluster %q does not serve %s: Karmada retries until it does", cluster, lacks)})
+			all = v.notice(all, cluster, KindNotServed, fmt.Sprintf("cluster %q does not serve %s: Karmada retries until it does", cluster, lacks))
 		}
 		if f.Works[cluster] != nil && v.Targets[cluster].Size() > EtcdLimit-workRoom {
 			all = AddRefusal(all, Refusal{Reason: TooLarge, Message: "its Works take nearly all of the 1.5 MiB that etcd accepts by default: Karmada does not apply a Work that has no room for its status; make the object smaller"})
@@ -106,7 +117,7 @@ func runsAgain(f Facts, v Verdict) (all []Refusal) {
 		for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
 			facts, other := f.Clusters[cluster], f.Works[cluster]
 			if v.Targets[cluster].Decision == Wanted && facts.Joined.After(w.SourceCreated()) && (other == nil || !other.IsFinished()) && !slices.Contains(f.Source.Terms.Names(), cluster) {
-				all = AddRefusal(all, Refusal{Reason: RunsAgain, Message: fmt.Sprintf("cluster %q joined after it had been created, and it runs there although it has finished elsewhere", cluster)})
+				all = v.notice(all, cluster, RunsAgain, fmt.Sprintf("cluster %q joined after it had been created, and it runs there although it has finished elsewhere", cluster))
 			}
 		}
 		break
@@ -200,7 +211,7 @@ func contestedReplicas(f Facts, v Verdict) []Refusal {
 		switch {
 		case v.Targets[cluster].Decision != Wanted:
 		case by != render.Identity{}:
-			all = AddRefusal(all, Refusal{Reason: ReplicasContested, Message: fmt.Sprintf("%s %q sets its replicas in cluster %q, but %s", by.Kind, by.Name, cluster, cure)})
+			all = v.notice(all, cluster, ReplicasContested, fmt.Sprintf("%s %q sets its replicas in cluster %q, but %s", by.Kind, by.Name, cluster, cure))
 		case f.Source.Options.RetainReplicas && mayBeScaled:
 			all = AddRefusal(all, Refusal{Reason: ReplicasContested, Message: fmt.Sprintf("%s says to retain its replicas, but %s", render.ReplicasAnnotation, cure)})
 		}

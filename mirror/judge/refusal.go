@@ -84,6 +84,8 @@ type Refusal struct {
 	Key string
 	// Advice is what to do, if the message does not say it: an Event has no hint beside it.
 	Advice string
+	// PerCluster: it joins what [Target.Notices] say.
+	PerCluster bool
 	// Elsewhere: it is reported on the Namespace, where the mistake is.
 	Elsewhere bool
 	// Denied is what in the API server refuses a request; empty if none was refused.

@@ -151,6 +151,8 @@ type Target struct {
 	Replaces bool
 	// Waits: the decision is Unknown because it is not the turn of the cluster.
 	Waits bool
+	// Notices are what the notices of the verdict say of this cluster, if they are each about some.
+	Notices map[Reason]string
 	// Rendering is what a wanted Work, or one that waits, is made from.
 	*Rendering
 	// Operation is what to write now; its Kind is empty for nothing.
