@@ -220,8 +220,15 @@ func (m *machine) wrongContents() (wrong []string) {
 	return wrong
 }
 
-// mayGive reports whether a Work may have been given its content. How replicas are divided depends on other clusters.
+// mayGive reports whether a Work may have been given its content. How replicas are divided depends on other clusters. What was
+// deleted to be replaced in waves gets back what it had, if its turn is over.
 func (m *machine) mayGive(of target, s sight) bool {
+	had := func(x sight) bool {
+		return x.at.Before(s.at) && x.UID == s.UID && x.Content != nil && x.Content.Payload["immutable"] == true && equality.Semantic.DeepEqual(x.Content, s.Content)
+	}
+	if m.history.hasWaves(of.key) && slices.ContainsFunc(m.witness.of(model.WorkKey(of.cluster, of.key), m.quietAt, s.at), had) {
+		return true
+	}
 	asks := func(state model.State, like model.Copy) bool {
 		return state == model.Present && like.UID == s.UID && (s.Suspended || !like.Suspended) && equality.Semantic.DeepEqual(like.Content.WithReplicas(0), s.Content.WithReplicas(0))
 	}
