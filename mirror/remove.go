@@ -71,7 +71,7 @@ func (p *proof) deletion(cluster string) (judge.Operation, bool) {
 // remove handles the deletions that a judgement finds due. It proves them only after the
 // settle period, when the others that may be due have been counted, and each deletion is
 // the first write after its proof.
-func (c *Controller) remove(ctx context.Context, latest *judged, share write.Share, o *write.Outcome) {
+func (c *Controller) remove(ctx context.Context, latest *judged, noFinalizer bool, share write.Share, o *write.Outcome) {
 	j := latest.Judgement
 	id, resource := j.Facts.ID, c.caches.ResourceOf(j.Facts.ID)
 	settle := c.propose(resource, j)
@@ -106,8 +106,10 @@ func (c *Controller) remove(ctx context.Context, latest *judged, share write.Sha
 	isDue := func(op judge.Operation) bool {
 		return slices.ContainsFunc(j.Due, func(d judge.Due) bool { return d.Cluster == op.Cluster })
 	}
-	// That it is the turn of what is replaced in waves was confirmed before.
-	due := slices.DeleteFunc(only(p.Plan, judge.Delete), func(op judge.Operation) bool { return stays.Has(op.Cluster) || op.Replaces && !isDue(op) })
+	due := slices.DeleteFunc(only(p.Plan, judge.Delete), func(op judge.Operation) bool {
+		// That it is the turn of what is replaced in waves was confirmed before. Nothing is created before the finalizer is set.
+		return stays.Has(op.Cluster) || op.Replaces && (noFinalizer || !isDue(op))
+	})
 	c.writer.Each(ctx, due, share, o, func(op judge.Operation) { c.delete(ctx, p, op.Cluster, o) })
 	// When the watch has shown an amended Work, the source is judged again: what a cache still asks for would be undone.
 	amended := slices.DeleteFunc(only(p.Plan, judge.Amend), func(op judge.Operation) bool { return !isDue(op) })

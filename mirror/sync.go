@@ -74,9 +74,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, share wr
 	finalizer := c.finalizers.apply(ctx, j, o)
 	c.write(ctx, latest, writable(j.Plan, finalizer.early), share, o)
 	o.Await(j.Verdict.AwaitingNamespace())
-	if !finalizer.early || !j.Verdict.Replaces() { // what is to replace a Work could not be created
-		c.remove(ctx, latest, share, o)
-	}
+	c.remove(ctx, latest, finalizer.early, share, o)
 	refusals := j.Verdict.Refusals
 	slices.SortFunc(o.Refusals, func(a, b judge.Refusal) int { return cmp.Compare(a.Message, b.Message) })
 	for _, r := range o.Refusals {

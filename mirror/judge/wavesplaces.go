@@ -127,7 +127,7 @@ func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 		p.stage, p.because = stuck, "cannot be written: "+target.Because
 		p.mayHave = w != nil && (w.Source == f.ID || target.Rendering != nil && target.isIn(w)) && !r.isOlder(w) && !f.lets(w, false)
 	case w != nil && w.Terminating:
-		p.stage, p.because, p.mayHave = stuck, "is still being deleted", !target.lacksContent(w) || f.Replaced[cluster] || !p.isAway && f.isBarred(w, target)
+		p.stage, p.because, p.mayHave = stuck, "is still being deleted", !target.lacksContent(w) || f.Replaced[cluster] || !p.isAway && f.isBarred(w, target) && f.keepsEarlier(target)
 	case target.lacksContent(w) && !f.sawAltered(cluster, target), w.State == state.WorkSuspended && !target.isSuspended():
 		p.stage, p.because, p.counts = pending, "has not been written", !target.isSuspended()
 		p.had, p.hasIt = p.counts && f.hadContent(cluster, target), !target.lacksContent(w)
@@ -151,6 +151,17 @@ func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 	}
 	p.wentLate = p.isAway && w != nil && facts.AwaySince.After(w.Written().Add(f.Source.Waves.Bake+f.Source.Waves.Deadline))
 	return p
+}
+
+// keepsEarlier reports whether some cluster has a Work of an earlier object: then a Work that goes is being replaced, as far as a
+// process knows that has not sent the deletion. If the earlier object was deleted for good, all of them go.
+func (f Facts) keepsEarlier(t Target) bool {
+	for _, w := range f.Works {
+		if w.IsOursFor(f.ID) && !w.Terminating && !w.IsMadeFrom(t.UID()) {
+			return true
+		}
+	}
+	return false
 }
 
 // isOlder reports whether a Work surely has other content than its source now. That is not known of one whose content differs

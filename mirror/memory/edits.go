@@ -10,12 +10,13 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// manyEdits in editsAge is more than an autoscaler makes: it doubles what there is in 15 seconds, and waits for minutes before it
-// takes anything back (the default behavior of a HorizontalPodAutoscaler, v1.35). What someone edits in a member, Karmada writes
-// back at once, so that each such edit counts twice.
+// manyEdits in editsAge is more than an autoscaler makes, which looks every 15 seconds (kube-controller-manager's
+// --horizontal-pod-autoscaler-sync-period, v1.35). What someone edits in a member, Karmada writes back at once, so that each such edit
+// counts twice; one report of more covers a time in which Karmada did not look.
 const (
-	manyEdits = 30
+	manyEdits = 45
 	editsAge  = 10 * time.Minute
+	perReport = 2
 )
 
 // edits counts how often the object of a Work was edited in its member while the Work was not. Do not change it.
@@ -33,13 +34,13 @@ func (e *edits) isOver(now time.Time) bool {
 // and returns the count after some more edits.
 func (e *edits) and(n int, now time.Time) *edits {
 	next := edits{since: now}
-	if e != nil {
+	if e != nil && !e.isOver(now) {
 		next.many = e.many
 	}
 	if e != nil && now.Sub(e.since) <= editsAge {
 		next.since, next.n = e.since, e.n
 	}
-	if next.n += n; next.n >= manyEdits {
+	if next.n += min(n, perReport); next.n >= manyEdits {
 		next = edits{since: now, many: now}
 	}
 	return &next

@@ -18,7 +18,11 @@ func TestEditedInMembers(t *testing.T) {
 	reporting := func(work, field string, member int64) sample.Change {
 		return func(u *unstructured.Unstructured) {
 			u.SetGeneration(int64(len(work)))
-			u.Object["status"] = map[string]any{"manifestStatuses": []any{map[string]any{"status": map[string]any{field: member}}}}
+			status := map[string]any{field: member}
+			if field == "generation" {
+				status["resourceTemplateGeneration"] = int64(1)
+			}
+			u.Object["status"] = map[string]any{"manifestStatuses": []any{map[string]any{"status": status}}}
 		}
 	}
 	for reason, tc := range map[string]struct {
@@ -29,8 +33,8 @@ func TestEditedInMembers(t *testing.T) {
 	}{
 		"Karmada reports it":                  {"1", "generation", 1, time.Second, []string{"m1"}},
 		"a controller in the member does":     {"1", "observedGeneration", 1, time.Second, []string{"m1"}},
-		"one report covers several":           {"1", "generation", manyEdits, time.Second, []string{"m1"}},
-		"they are few":                        {"1", "generation", 1, 25 * time.Second, nil},
+		"Karmada had not looked for long":     {"1", "generation", manyEdits, 30 * time.Second, nil},
+		"they are few":                        {"1", "generation", 1, 15 * time.Second, nil},
 		"nothing reports it":                  {"1", "replicas", 1, time.Second, nil},
 		"the object was created again":        {"1", "generation", -manyEdits, time.Second, nil},
 		"each is made by an edit of its Work": {"", "generation", 1, time.Second, nil},

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -220,11 +221,17 @@ func (m *Memory) Shown(shown *state.Work) {
 // the cache does not show. areKnown: the targets are what the source asks for.
 func (m *Memory) Retain(id render.Identity, targets map[string]judge.Target, mayBeUnderWay, areKnown bool) {
 	m.each(id, func(cluster string, w *work) {
-		if _, isTarget := targets[cluster]; isTarget {
+		isReplaced := w.ours != nil && w.ours.replaces && len(targets) > 0
+		switch _, isTarget := targets[cluster]; {
+		case isTarget && isReplaced:
+			w.ours = w.ours.since(time.Time{})
 			return
-		}
-		isReplaced := w.ours != nil && w.ours.replaces && len(targets) > 0 && m.clock.Since(w.ours.at) < maxReplacing // for a moment
-		if areKnown && !isReplaced {
+		case isTarget:
+			return
+		case !areKnown:
+		case isReplaced && !w.ours.isGivenUp(m.clock.Now()): // for a moment, perhaps
+			w.ours = w.ours.since(cmp.Or(w.ours.absent, m.clock.Now()))
+		default:
 			w.deleted, w.ours, w.theirs = nil, nil, ""
 		}
 		if !mayBeUnderWay {
@@ -239,6 +246,9 @@ func (m *Memory) Prune() {
 	m.all(func(_ render.Identity, _ string, w *work) {
 		if w.woken != nil && !now.Before(w.woken.until) {
 			w.woken = nil
+		}
+		if w.ours.isGivenUp(now) {
+			w.deleted, w.ours = nil, nil
 		}
 		if w.edits != nil && w.edits.isOver(now) {
 			w.edits = nil

@@ -15,10 +15,24 @@ type deletionSent struct {
 	work     types.UID
 	at       time.Time
 	replaces bool
+	// absent is since when nothing asks for it, if it replaces; zero if something does.
+	absent time.Time
 }
 
-// maxReplacing is how long a Work that was deleted to be replaced is remembered while its source, or its cluster, is not asked for.
-const maxReplacing = time.Hour
+// isGivenUp reports whether nothing has asked for long for what is replaced.
+func (d *deletionSent) isGivenUp(now time.Time) bool {
+	return d != nil && !d.absent.IsZero() && now.Sub(d.absent) >= maxAbsence
+}
+
+// since returns the deletion with another time since when nothing asks for it.
+func (d *deletionSent) since(absent time.Time) *deletionSent {
+	next := *d
+	next.absent = absent
+	return &next
+}
+
+// maxAbsence is how long a Work that was deleted to be replaced is remembered while its source, or its cluster, is not asked for.
+const maxAbsence = time.Minute
 
 // maxDeletionSent is how long a deletion without an answer may still be carried out.
 const maxDeletionSent = 10 * time.Minute
@@ -38,7 +52,7 @@ func (d *deletionSent) isToReplace(w *state.Work) bool {
 func (m *Memory) Vanished(id render.Identity) map[string]*state.Work {
 	var all map[string]*state.Work // rarely needed
 	m.each(id, func(cluster string, w *work) {
-		if w.deleted == nil {
+		if w.deleted == nil || w.ours.isToReplace(w.deleted) && w.ours.isGivenUp(m.clock.Now()) {
 			return
 		}
 		if all == nil {
@@ -53,7 +67,7 @@ func (m *Memory) Vanished(id render.Identity) map[string]*state.Work {
 func (m *Memory) Replaced(id render.Identity, works map[string]*state.Work) map[string]bool {
 	var all map[string]bool // rarely needed
 	m.each(id, func(cluster string, w *work) {
-		if !w.ours.isToReplace(cmp.Or(works[cluster], w.deleted)) {
+		if !w.ours.isToReplace(cmp.Or(works[cluster], w.deleted)) || w.ours.isGivenUp(m.clock.Now()) {
 			return
 		}
 		if all == nil {
@@ -92,7 +106,7 @@ func (m *Memory) Deleting(gone *state.Work, replaces bool) (takeBack func()) {
 		if w.ours != nil && w.ours.work == gone.UID {
 			last = w.ours
 		}
-		w.ours = &deletionSent{gone.UID, m.clock.Now(), replaces}
+		w.ours = &deletionSent{work: gone.UID, at: m.clock.Now(), replaces: replaces}
 	})
 	return func() { m.change(gone.Source, gone.Cluster, func(w *work) { w.ours = last }) }
 }

@@ -103,9 +103,19 @@ func TestReplaced(t *testing.T) {
 	if m.Holds(v, create) {
 		t.Error("the member has nothing, and its creation waits")
 	}
-	clock.Step(maxReplacing)
-	if m.Retain(sample.Page, others, false, true); is() {
-		t.Error("it is remembered for ever")
+	clock.Step(maxAbsence)
+	if is() || len(m.Vanished(sample.Page)) != 0 {
+		t.Error("it is remembered for long, though nothing asks for it")
+	}
+	if m.Prune(); m.read(sample.Page, "m1").ours != nil {
+		t.Error("it is kept")
+	}
+	m.Deleting(was, true)
+	m.Vanish(was, false)
+	m.Retain(sample.Page, others, false, true)
+	m.Retain(sample.Page, wanting(source).Targets, false, true)
+	if clock.Step(maxAbsence); !is() {
+		t.Error("it is forgotten, though it was asked for again in time")
 	}
 	m.Deleting(was, true)
 	m.Vanish(was, true)

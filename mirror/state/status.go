@@ -79,13 +79,12 @@ func ReportedBy(work *unstructured.Unstructured) map[string]any {
 // memberGenerationOf returns the generation of the object in the member, modulo 2³²: of most workloads, Karmada reports it, and of
 // others the one that a controller has observed there. It is 0 if Karmada reports neither.
 func memberGenerationOf(work *unstructured.Unstructured) uint32 {
-	status := ReportedBy(work)
-	for _, field := range []string{"generation", "observedGeneration"} {
-		if n, ok := status[field].(int64); ok {
-			return uint32(n)
-		}
+	status, field := ReportedBy(work), "observedGeneration"
+	if _, isKarmadas := status["resourceTemplateGeneration"]; isKarmadas { // it adds both
+		field = "generation"
 	}
-	return 0
+	n, _ := status[field].(int64)
+	return uint32(n)
 }
 
 // EditsInMember returns how often the object of a Work was edited in its member since another state of the Work, though the Work was
@@ -96,6 +95,9 @@ func (w *Work) EditsInMember(since *Work) int {
 	}
 	return int(w.memberGeneration - since.memberGeneration)
 }
+
+// ReportedAt returns when Karmada last reported something on a Work; zero if that is not known.
+func ReportedAt(work *unstructured.Unstructured) time.Time { return lastOf(work, "status") }
 
 // reportOn returns what Karmada reports on the only manifest of a Work; nil if there is none.
 func reportOn(work *unstructured.Unstructured) map[string]any {

@@ -91,7 +91,7 @@ var commands = map[string]func(*machine) error{
 		suspended := func() error {
 			return m.put(thePage, 2, map[string]string{clustersKey: "*", wavesKey: "m1;*", suspendKey: "true"}, nil)
 		}
-		return m.tell(m.page(inTwoWaves), m.quiet, failed("Nothing needs your attention: 1 objects in 4 clusters."), m.halts("m1"), m.edited(2), pause(20*time.Minute), failed("page-0", "m1", "wave 1"),
+		return m.tell(m.page(inTwoWaves), m.quiet, failed("Nothing needs your attention; objects: 1, clusters: 4."), m.halts("m1"), m.edited(2), pause(20*time.Minute), failed("page-0", "m1", "wave 1"),
 			m.admits(denies("UPDATE"), suspended, pause(20*time.Minute), failed("m2", "its options or labels are not as wanted")), m.quiet,
 			m.page(to("m1,m2")), m.quiet, m.admits(denies("DELETE"), m.page(to("m2")), pause(20*time.Minute), failed("m1", "about to be removed")), m.quiet)
 	},

@@ -33,6 +33,9 @@ func init() {
 		"MemberIsScaled": func(m *machine) error { // as by an autoscaler
 			return m.tell(m.web(to("m1,m2")), pause(time.Minute), m.edits(10, 15*time.Second), pause(5*time.Minute), m.edits(40, 5*time.Minute), m.told(noticed, 0, 0))
 		},
+		"MemberWasAway": func(m *machine) error { // what was edited meanwhile is reported at once
+			return m.tell(m.web(to("m1,m2")), pause(time.Minute), m.goes("m1"), pause(time.Minute), m.edits(60, 15*time.Minute), m.comes("m1"), pause(10*time.Minute), m.told(noticed, 0, 0))
+		},
 		"SourceIsEditedOften": func(m *machine) error {
 			acts := []act{m.web(to("m1,m2")), pause(time.Minute)}
 			for n := range 80 {

@@ -40,9 +40,21 @@ func (m *machine) isReplaced(then ...act) error {
 	return m.sealedInWaves("m1;*(1)", m.halts("m2"), m.edited(2), pause(3*time.Minute), m.keeps("m1", "2"), m.ails("m1"), m.tellAll(then...))
 }
 
-// again puts the page, with another content and these annotations.
-func (m *machine) again(annotations map[string]string) act {
-	return func() error { return m.put(thePage, 3, annotations, nil) }
+// again puts the page, with another content and these annotations, and as a content.
+func (m *machine) again(annotations map[string]string) act { return m.as(3, annotations) }
+
+func (m *machine) as(value int, annotations map[string]string) act {
+	return func() error { return m.put(thePage, value, annotations, nil) }
+}
+
+// hasNone checks that a cluster has no Work of the page.
+func (m *machine) hasNone(cluster string) act {
+	return func() error {
+		if m.works()[model.WorkKey(cluster, thePage)] != nil {
+			return fmt.Errorf("there is a Work on %s", cluster)
+		}
+		return nil
+	}
 }
 
 // has checks what the member has of the page.
@@ -64,6 +76,8 @@ func init() {
 	suspended[suspendKey] = "m2"
 	foreground := toThree("m1;*(1)")
 	foreground[deletionKey] = "foreground"
+	foregroundOfTwo := toThree("m1;*(1)")
+	foregroundOfTwo[clustersKey], foregroundOfTwo[deletionKey] = "m1,m3", "foreground"
 	ofFour := toThree("m1;*")
 	ofFour[clustersKey] = "m1,m2,m3,m4"
 	keeps := func(m *machine) act { return m.tellAll(pause(2*time.Minute), m.keeps("m2", "1"), m.keeps("m3", "1")) }
@@ -88,6 +102,18 @@ func init() {
 		},
 		"SealedIsNotAskedForForAMoment": func(m *machine) error {
 			return m.isReplaced(m.again(ofTwo), pause(time.Second), m.goesOn("m2"), pause(500*time.Millisecond), m.again(toThree("m1;*(1)")), keeps(m))
+		},
+		"SealedIsTakenOut": func(m *machine) error { // and added again later, with a change that breaks the canary
+			return m.sealedInWaves("m1;*(1)", m.halts("m2"), m.edited(2), pause(3*time.Minute), m.as(2, ofTwo), pause(time.Second), m.goesOn("m2"), pause(5*time.Minute), m.ails("m1"), m.again(toThree("m1;*(1)")), pause(2*time.Minute), m.hasNone("m2"))
+		},
+		"SealedIsDeletedForGood": func(m *machine) error { // while a Work does not go, and created again later
+			return m.sealedInWaves("m1;*(1)", m.halts("m2"), m.edited(2), pause(3*time.Minute), m.halts("m3"), m.gone, pause(time.Second), m.goesOn("m2"), pause(5*time.Minute), m.ails("m1"), m.again(toThree("m1;*(1)")), pause(2*time.Minute), m.hasNone("m2"))
+		},
+		"SealedIsReinstalled": func(m *machine) error { // while a Work does not go, which takes no place
+			return m.sealedInWaves("*(1)", m.halts("m1"), m.gone, pause(5*time.Minute), m.as(2, toThree("*(1)")), pause(20*time.Minute), m.keeps("m2", "2"), m.keeps("m3", "2"))
+		},
+		"SealedIsTakenOutWithoutItsFinalizer": func(m *machine) error {
+			return m.sealedInWaves("m1;*(1)", m.slowly("patch", "configmaps", failing), m.again(foregroundOfTwo), pause(10*time.Minute), m.hasNone("m2"), m.keeps("m1", "1"))
 		},
 		"SealedIsSuspendedMeanwhile": func(m *machine) error {
 			return m.isReplaced(m.again(suspended), m.goesOn("m2"), pause(10*time.Second), m.again(toThree("m1;*(1)")), keeps(m), m.has("m2", "1"))

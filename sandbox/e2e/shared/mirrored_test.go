@@ -145,7 +145,7 @@ func TestAutoscaler(t *testing.T) {
 	for _, name := range []string{"web", "keda"} {
 		Must(t, InMember(Push, Deployments, ns, name, int64(3), "spec", "replicas")(t.Context()))
 	}
-	for range 20 { // an autoscaler in the member, and Karmada
+	for range 30 { // an autoscaler in the member, and Karmada
 		scale("plain")
 		Eventually(t, "Karmada to take that back", InMember(Push, Deployments, ns, "plain", int64(2), "spec", "replicas"))
 	}
