@@ -16,7 +16,7 @@ func TestStatusOfNothing(t *testing.T) {
 		want              string
 	}{
 		"Attention":  {"the object has been written for an hour", "status -n shop --needs-attention configmaps/page", "page"},
-		"Well":       {"nothing asks to be mirrored", "status -n empty --needs-attention", "Nothing needs your attention: 0 objects in 0 clusters."},
+		"Well":       {"nothing asks to be mirrored", "status -n empty --needs-attention", "Nothing needs your attention; objects: 0, clusters: 0."},
 		"FormerName": {"the former name stays", "status -n empty --failed", "Nothing needs your attention"},
 		"Unlisted":   {"the daemon does not watch them", "status -n shop pods", "pods is not among the resources of the daemon's configuration"},
 		"Cluster":    {"kubectl's own --cluster", "status -n shop --cluster m1", "a member cluster is chosen by --member"},
@@ -35,6 +35,17 @@ func TestStatusOfNothing(t *testing.T) {
 				t.Errorf("%s: %s", tc.reason, output)
 			}
 		})
+	}
+}
+
+// TestMissingKubeconfig: the command says so, and does not try an API server on this machine.
+func TestMissingKubeconfig(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/no/such/file")
+	if _, err := execute("status", "-A"); err == nil || !strings.Contains(err.Error(), "no file of $KUBECONFIG exists: /no/such/file") {
+		t.Error(err)
+	}
+	if _, err := execute("status", "-A", "--server", "https://127.0.0.1:1"); err == nil || strings.Contains(err.Error(), "KUBECONFIG exists") {
+		t.Error(err)
 	}
 }
 

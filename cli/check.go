@@ -13,7 +13,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -74,7 +73,7 @@ func newCheck(transport http.RoundTripper) *cobra.Command {
 	c.flags.AddFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&c.pre, "pre", false, "check what you need before you install karmada-mirror")
 	cmd.Flags().StringVar(&c.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
-	cmd.Flags().StringVar(&c.account, "service-account", daemonAccount, "namespace/name of the ServiceAccount of the daemon")
+	cmd.Flags().StringVar(&c.account, "service-account", daemonAccount, "namespace/name of the daemon's ServiceAccount; empty for your own rights")
 	cmd.Flags().StringVar(&c.lease.Namespace, "leader-elect-resource-namespace", daemon.Namespace, "namespace of the daemon's Lease")
 	cmd.Flags().StringVar(&c.lease.Name, "leader-elect-resource-name", daemon.DefaultLease, "name of the daemon's Lease")
 	return cmd
@@ -116,20 +115,20 @@ func (c *checker) run(ctx context.Context) error {
 
 // chooseUser decides whose rights to check: those of a ServiceAccount that one has, or impersonates; else those of the daemon's.
 func (c *checker) chooseUser(ctx context.Context) error {
-	namespace, name, isBoth := strings.Cut(c.account, "/")
-	if !isBoth || namespace == "" || name == "" {
+	account, err := daemon.ParseConfigMap(c.account)
+	if err != nil && c.account != "" {
 		return misuse("--service-account %q is not namespace/name", c.account)
 	}
-	if strings.HasPrefix(c.me, accountPrefix) || *c.flags.Impersonate != "" {
+	if c.account == "" || c.account == daemonAccount && (strings.HasPrefix(c.me, accountPrefix) || *c.flags.Impersonate != "") {
 		c.group("Rights of " + c.me)
 		c.user = user{client: c.client}
 		return nil
 	}
-	daemon := user{c.client, types.NamespacedName{Namespace: namespace, Name: name}}
+	daemon := user{c.client, account}
 	switch _, err := daemon.mayDo(ctx, &authorizationv1.ResourceAttributes{Verb: "get", Resource: "namespaces"}); {
 	case apierrors.IsForbidden(err):
 		c.group("Rights")
-		c.warn("use the daemon's kubeconfig, or let an administrator run check", "%s may not ask for the rights of %s: they are not checked", c.me, daemon.name())
+		c.warn("let an administrator run check, or use the daemon's kubeconfig, with --service-account= if it is no ServiceAccount's", "%s may not ask for the rights of %s: they are not checked", c.me, daemon.name())
 	case err != nil:
 		return fmt.Errorf("cannot check rights: %w", err)
 	default:

@@ -25,6 +25,9 @@ func TestWhoseRights(t *testing.T) {
 		"Administrator": {"may ask for the daemon's", "admin", "", daemonAccount, true, "system:serviceaccount:karmada-system:karmada-mirror", "Rights of system:serviceaccount:karmada-system:karmada-mirror\n"},
 		"Another":       {"several daemons have one each", "admin", "", "team-a/mirror", true, "system:serviceaccount:team-a:mirror", "Rights of system:serviceaccount:team-a:mirror\n"},
 		"Daemon":        {"its own kubeconfig asks for its own", "system:serviceaccount:karmada-system:karmada-mirror", "", daemonAccount, true, "self", "Rights of system:serviceaccount:karmada-system:karmada-mirror\n"},
+		"Named":         {"a ServiceAccount may ask for another's", "system:serviceaccount:ci:deployer", "", "team-a/mirror", true, "system:serviceaccount:team-a:mirror", "Rights of system:serviceaccount:team-a:mirror\n"},
+		"Own":           {"a daemon may have a certificate", "karmada-mirror", "", "", false, "self", "Rights of karmada-mirror\n"},
+		"TooMany":       {"an account has a namespace and a name", "admin", "", "team-a/mirror/x", true, "", "is not namespace/name"},
 		"Impersonated":  {"so does --as", "other", "other", daemonAccount, true, "self", "Rights of other\n"},
 		"Tenant":        {"may not ask, and need not be told what tenants lack", "alice", "", daemonAccount, false, "", "! alice may not ask for the rights of system:serviceaccount:karmada-system:karmada-mirror"},
 		"WithoutAName":  {"an account has a namespace and a name", "admin", "", "karmada-mirror", true, "", `--service-account "karmada-mirror" is not namespace/name`},
@@ -58,5 +61,17 @@ func TestWhoseRights(t *testing.T) {
 				t.Errorf("%s: asks about %q, and says %s", tc.reason, asked, told)
 			}
 		})
+	}
+}
+
+// TestAuthorizerFails: that is no right that is missing.
+func TestAuthorizerFails(t *testing.T) {
+	if _, err := answerOf(authorizationv1.SubjectAccessReviewStatus{EvaluationError: "webhook: connection refused"}); err == nil {
+		t.Error("it is taken for an answer")
+	}
+	for _, status := range []authorizationv1.SubjectAccessReviewStatus{{Allowed: true, EvaluationError: "x"}, {Denied: true, EvaluationError: "x"}, {}} {
+		if allowed, err := answerOf(status); err != nil || allowed != status.Allowed {
+			t.Errorf("%+v: %v, %v", status, allowed, err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -115,7 +116,10 @@ func (u user) mayDo(ctx context.Context, what *authorizationv1.ResourceAttribute
 		review, err := u.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: what},
 		}, metav1.CreateOptions{})
-		return err == nil && review.Status.Allowed, err
+		if err != nil {
+			return false, err
+		}
+		return answerOf(review.Status)
 	}
 	review, err := u.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 		Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -123,7 +127,18 @@ func (u user) mayDo(ctx context.Context, what *authorizationv1.ResourceAttribute
 			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + u.account.Namespace, "system:authenticated"},
 		},
 	}, metav1.CreateOptions{})
-	return err == nil && review.Status.Allowed, err
+	if err != nil {
+		return false, err
+	}
+	return answerOf(review.Status)
+}
+
+// answerOf returns an error if no authorizer says no, and one has failed.
+func answerOf(status authorizationv1.SubjectAccessReviewStatus) (bool, error) {
+	if !status.Allowed && !status.Denied && status.EvaluationError != "" {
+		return false, errors.New(status.EvaluationError)
+	}
+	return status.Allowed, nil
 }
 
 // checkRights reports for each right whether the user has it.

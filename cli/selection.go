@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,7 +156,8 @@ func (s *selection) list(ctx context.Context, kind *meta.RESTMapping, visit func
 
 // configured returns the resources in the configuration that are served.
 func (s *selection) configured() ([]*meta.RESTMapping, error) {
-	if s.configuration == nil {
+	configuration := cmp.Or(s.configuration, s.readable)
+	if configuration == nil {
 		return nil, errors.New("give a TYPE: you cannot read the daemon's configuration, which lists them")
 	}
 	mapper, err := s.mapper()
@@ -163,7 +165,7 @@ func (s *selection) configured() ([]*meta.RESTMapping, error) {
 		return nil, err
 	}
 	var all []*meta.RESTMapping
-	for _, r := range s.configuration.Resources {
+	for _, r := range configuration.Resources {
 		kind, err := mapper.KindFor(r.GroupResource().WithVersion(r.Version))
 		if meta.IsNoMatchError(err) {
 			continue

@@ -30,9 +30,11 @@ type sources struct {
 	client        dynamic.Interface
 	served        meta.RESTMapper // see mapper
 	configuration *config.Configuration
-	// cmd is the command that reads, and hasWarned whether that has said that the daemon's configuration has a mistake.
+	// cmd is the command that reads, and hasWarned whether that has said that the daemon's configuration has a mistake. readable is
+	// then what can be read of it: what the daemon watches, for certain, and not all that it says.
 	cmd       *cobra.Command
 	hasWarned bool
+	readable  *config.Configuration
 	// configFiles are parts of a configuration to use instead of the daemon's.
 	configFiles []string
 }
@@ -94,7 +96,8 @@ func (s *sources) readConfiguration(ctx context.Context, client kubernetes.Inter
 		configuration, err := readUsable(ctx, client, s.configMap)
 		if mistaken := new(mistakenConfiguration); errors.As(err, &mistaken) {
 			s.tellMistaken(mistaken)
-			return configuration, nil
+			s.readable = configuration
+			return s.configuration, nil // as it was before, like the daemon
 		}
 		return configuration, err
 	}
@@ -111,7 +114,7 @@ func (s *sources) tellMistaken(err error) {
 		return
 	}
 	s.hasWarned = true
-	fmt.Fprintln(plain{s.cmd.ErrOrStderr()}, "warning: "+oneLine(err.Error())+"\n  The daemon keeps the configuration that it had before. This command goes by the keys without a mistake. Correct it: karmada-mirror validate.")
+	fmt.Fprintln(plain{s.cmd.ErrOrStderr()}, "warning: "+oneLine(err.Error())+"\n  The daemon keeps the configuration that it had before. This command does not know it. Correct it: karmada-mirror validate -f FILE.")
 }
 
 // parseConfigMap parses the value of --config-map.

@@ -108,11 +108,15 @@ func (s *statusCommand) nothing(args []string) string {
 	if unlisted := s.unlisted(args); unlisted != "" && s.sources == 0 {
 		return unlisted + " is not among the resources of the daemon's configuration: nothing of it is mirrored."
 	}
+	which := "Nothing"
 	if len(s.survey.Hidden()) > 0 {
-		return "Nothing that you may read is mirrored here, or asks to be."
+		which = "Nothing that you may read"
 	}
 	if s.attention {
-		return fmt.Sprintf("Nothing needs your attention: %d objects in %d clusters.", s.sources, len(s.clusters))
+		return fmt.Sprintf("%s needs your attention; objects: %d, clusters: %d.", which, s.sources, len(s.clusters))
+	}
+	if which != "Nothing" {
+		return which + " is mirrored here, or asks to be."
 	}
 	if len(s.members) > 0 || s.labels != "" {
 		return "Nothing that you selected is mirrored here, or asks to be."
@@ -130,16 +134,23 @@ func (s *statusCommand) unlisted(args []string) string {
 	return ""
 }
 
-func (s *statusCommand) print(f judge.Facts) error {
-	lines := s.linesOf(f)
-	if len(lines) > 0 {
+// count counts what is looked at.
+func (s *statusCommand) count(lines []mirrorStatus) {
+	before := len(lines)
+	lines = slices.DeleteFunc(slices.Clone(lines), func(line mirrorStatus) bool {
+		return line.Cluster == "" || len(s.members) > 0 && !slices.Contains(s.members, line.Cluster)
+	})
+	if len(lines) > 0 || before > 0 && len(s.members) == 0 {
 		s.sources++
 	}
 	for _, line := range lines {
-		if line.Cluster != "" {
-			s.clusters.Insert(line.Cluster)
-		}
+		s.clusters.Insert(line.Cluster)
 	}
+}
+
+func (s *statusCommand) print(f judge.Facts) error {
+	lines := s.linesOf(f)
+	s.count(lines)
 	if s.watch {
 		lines = s.told.news(f.ID, lines)
 	}

@@ -70,6 +70,13 @@ type workStatus struct {
 	CreationTimestamp metav1.Time `json:"creationTimestamp"`
 	// DeletionHeld is true if the breaker holds the Work's deletion.
 	DeletionHeld bool `json:"deletionHeld,omitempty"`
+	// Reported is when Karmada last reported something.
+	Reported time.Time `json:"-"`
+}
+
+// ails reports whether the object is not healthy, and Karmada has reported nothing else for a while.
+func (w *workStatus) ails(now time.Time) bool {
+	return w != nil && w.Health == string(workv1alpha1.ResourceUnhealthy) && now.Sub(w.Reported) > overdueAfter
 }
 
 func readWorkStatus(obj *unstructured.Unstructured) *workStatus {
@@ -80,7 +87,7 @@ func readWorkStatus(obj *unstructured.Unstructured) *workStatus {
 			s.Reason = oneLine(applied.Message)
 		}
 	}
-	s.Health = state.HealthOf(obj)
+	s.Health, s.Reported = state.HealthOf(obj), state.ReportedAt(obj)
 	if ready, wanted, isKnown := readiness(obj); isKnown {
 		s.Ready, s.Wanted = &ready, &wanted
 	}
@@ -158,10 +165,7 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 		if line.Operation != "" && op.Kind != judge.Wake && !isHeld && (isOverdue(j) || op.IsApproved()) {
 			line.Overdue, line.Message = true, line.Message+"; if this stays so, the log says why, or an Event of the object"
 		}
-		line.Overdue = line.Overdue || v.IsHeldUpBy(cluster)
-		if w := f.Works[cluster]; w != nil && line.Work != nil && line.Work.Health == string(workv1alpha1.ResourceUnhealthy) && f.Now.Sub(w.Written()) > overdueAfter {
-			line.Overdue = true
-		}
+		line.Overdue = line.Overdue || v.IsHeldUpBy(cluster) || line.Work.ails(f.Now)
 		if w := f.Works[cluster]; line.Message == "" && w != nil && w.IsLong() {
 			line.Message = judge.NoteLong
 		}
