@@ -97,6 +97,31 @@ rules:
 	each(false)
 	Kubectl(t, "-n", ns, "delete", "sts", "db", "--cascade=orphan")
 	WantEvent(t, ns, "db", "OrphansDeleted", "preserve")
+	t.Run("InWaves", func(t *testing.T) { replacesInWaves(t, ns) })
+}
+
+// replacesInWaves deletes an immutable ConfigMap and creates it again: the second member keeps its object until the first has
+// another one, and that has been there for a while.
+func replacesInWaves(t *testing.T, ns string) {
+	sealed := func(value string) string {
+		file := filepath.Join(t.TempDir(), value+".yaml")
+		WriteFile(t, file, []byte("apiVersion: v1\nkind: ConfigMap\nimmutable: true\nmetadata:\n  name: sealed\n  namespace: "+ns+
+			"\n  annotations: {karmada.target/clusters: '"+Both+"', karmada.target/waves: '"+Push+"; *', karmada.target/wave-bake: 15s}\ndata: {key: "+value+"}\n"))
+		return file
+	}
+	Kubectl(t, "apply", "-f", sealed("one"))
+	WantInMembers(t, ns, "sealed", "one", Push, Pull)
+	first, second := MemberUID(t, ns, "sealed", Push), MemberUID(t, ns, "sealed", Pull)
+	Kubectl(t, "replace", "--force", "-f", sealed("two"))
+	WantInMembers(t, ns, "sealed", "two", Push)
+	WantInMembers(t, ns, "sealed", "one", Pull)
+	if MemberUID(t, ns, "sealed", Push) == first || MemberUID(t, ns, "sealed", Pull) != second {
+		t.Error("the first member has the same object, or the second another one")
+	}
+	WantInMembers(t, ns, "sealed", "two", Pull)
+	if MemberUID(t, ns, "sealed", Pull) == second {
+		t.Error("the second member has the same object")
+	}
 }
 
 // fieldIn returns a file with an input that was made from a public bug report, in a namespace of its own.
