@@ -13,6 +13,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -32,6 +33,7 @@ var errCrosses = &exitError{code: 1}
 type checker struct {
 	flags     *genericclioptions.ConfigFlags
 	configMap string
+	name      types.NamespacedName // parsed from configMap
 	lease     metav1.ObjectMeta
 	account   string
 	pre       bool
@@ -46,7 +48,9 @@ type checker struct {
 	me            string
 	user          user
 	configuration *config.Configuration
-	crosses       int
+	// view is what can be read of the daemon; nil if its ConfigMap cannot.
+	view    *view
+	crosses int
 }
 
 func newCheck(transport http.RoundTripper) *cobra.Command {
@@ -81,7 +85,7 @@ func newCheck(transport http.RoundTripper) *cobra.Command {
 
 // run goes through the groups of checks. It stops early at an API server that does not
 // answer or is not Karmada's.
-func (c *checker) run(ctx context.Context) error {
+func (c *checker) run(ctx context.Context) (err error) {
 	if ok, err := c.checkServer(ctx); !ok || err != nil {
 		return err
 	}
@@ -93,14 +97,13 @@ func (c *checker) run(ctx context.Context) error {
 		c.user = user{client: c.client}
 		return c.checkRights(ctx, installRights(), "install with an administrator's kubeconfig for the Karmada API server")
 	}
-	name, err := parseConfigMap(c.configMap)
-	if err != nil {
+	if c.name, err = parseConfigMap(c.configMap); err != nil {
 		return err
 	}
 	if err := c.chooseUser(ctx); err != nil {
 		return err
 	}
-	rights := daemonRights(metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}, c.lease)
+	rights := daemonRights(c.name, c.lease)
 	if err := c.checkRights(ctx, rights, "kubectl apply --server-side -k manifests/karmada, and give the daemon the kubeconfig of its ServiceAccount"); err != nil {
 		return err
 	}

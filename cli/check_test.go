@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -36,7 +37,7 @@ func TestDaemonRights(t *testing.T) {
 	}
 	asked := map[string]bool{}
 	own := metav1.ObjectMeta{Namespace: daemon.Namespace, Name: "karmada-mirror"}
-	for _, r := range daemonRights(own, own) {
+	for _, r := range daemonRights(types.NamespacedName{Namespace: own.Namespace, Name: own.Name}, own) {
 		rule := rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: r.verbs}
 		if r.name != "" {
 			rule.ResourceNames = []string{r.name}

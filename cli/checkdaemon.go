@@ -2,16 +2,17 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/watch"
 )
 
 // daemonAccount is the daemon's ServiceAccount, as manifests/karmada creates it.
@@ -31,45 +32,44 @@ func (c *checker) checkDaemon(ctx context.Context) error {
 
 func (c *checker) checkLease(ctx context.Context) error {
 	const hint = "on the host cluster: kubectl -n " + daemon.Namespace + " get pods -l app.kubernetes.io/name=karmada-mirror, and their logs"
-	lease, err := c.client.CoordinationV1().Leases(c.lease.Namespace).Get(ctx, c.lease.Name, metav1.GetOptions{})
+	l, err := readLeader(ctx, c.client, types.NamespacedName{Namespace: c.lease.Namespace, Name: c.lease.Name})
 	switch {
 	case apierrors.IsForbidden(err):
 		c.warn("ask an administrator", "you may not read Lease %s/%s: whether a replica leads is not known", c.lease.Namespace, c.lease.Name)
 		return nil
-	case apierrors.IsNotFound(err):
-		c.fail(hint, "no replica leads: Lease %s/%s is missing", c.lease.Namespace, c.lease.Name)
-		return nil
 	case err != nil:
-		return fmt.Errorf("cannot read the Lease: %w", err)
-	}
-	spec := lease.Spec
-	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
-		c.fail(hint, "no replica leads: the last leader has released the Lease")
-		c.checkWrite(ctx, lease)
+		return err
+	case l.absence != "":
+		c.fail(hint, "no replica leads: %s", l.absence)
+		c.checkWrite(ctx, l.lease)
 		return nil
 	}
-	since := time.Since(spec.RenewTime.Time).Round(time.Second)
-	if isOld := since > time.Duration(*spec.LeaseDurationSeconds)*time.Second; (isOld || since < 0) && !c.isRenewed(ctx, lease) {
-		c.fail(hint, "no replica leads: %s last renewed the Lease %s ago, by the clock here", *spec.HolderIdentity, since)
-		c.checkWrite(ctx, lease)
-		return nil
-	}
-	c.pass("%s leads", *spec.HolderIdentity)
+	c.pass("%s leads", l.identity)
+	c.checkStatus(l.identity)
 	return nil
 }
 
-// renewWait is longer than a leader waits before it renews its Lease.
-const renewWait = 5 * time.Second
-
-// isRenewed reports whether a leader renews its Lease: its clock may differ from the one here.
-func (c *checker) isRenewed(ctx context.Context, lease *coordinationv1.Lease) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(renewWait):
+// checkStatus looks at what the leader says of itself.
+func (c *checker) checkStatus(leader string) {
+	if c.view == nil {
+		return
 	}
-	now, err := c.client.CoordinationV1().Leases(lease.Namespace).Get(ctx, lease.Name, metav1.GetOptions{})
-	return err == nil && !now.Spec.RenewTime.Equal(lease.Spec.RenewTime)
+	s := c.view.status
+	if s == nil || s.Leader != leader {
+		c.warn("kubectl apply --server-side -k manifests/karmada, and see the log of the leader", "the leader does not say what it does in ConfigMap %s, or you may not read it", daemon.StatusName(c.name))
+		return
+	}
+	c.pass("it is karmada-mirror %s, and leads since %s", s.Version, stamp(s.Since))
+	if c.view.isInForce() {
+		c.pass("it has the configuration in force, since %s", stamp(s.Configuration.Since))
+	} else {
+		c.fail(correctIt, "%s", c.view.notInForce())
+	}
+	for _, r := range s.Resources {
+		if r.Reason != "" && r.State != watch.Pending {
+			c.fail("see the runbook KarmadaMirrorWatchDegraded", "it cannot watch %s since %s: %s", r.Resource, stamp(*r.Since), r.Reason)
+		}
+	}
 }
 
 // checkedAnnotation is on a Lease that no replica holds: when check last tried to write it.
@@ -77,6 +77,9 @@ const checkedAnnotation = "karmada.target/checked"
 
 // checkWrite tries a write while no replica does: where etcd is full, all reads are fine.
 func (c *checker) checkWrite(ctx context.Context, lease *coordinationv1.Lease) {
+	if lease == nil {
+		return
+	}
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, checkedAnnotation, time.Now().UTC().Format(time.RFC3339Nano))
 	_, err := c.client.CoordinationV1().Leases(lease.Namespace).Update(ctx, lease, metav1.UpdateOptions{})
 	if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsConflict(err) { // the rights are looked at above, and who else writes can

@@ -152,7 +152,10 @@ func (c *checker) checkPolicies(ctx context.Context) {
 // checkConfiguration looks at the ConfigMap, and at each resource in it.
 func (c *checker) checkConfiguration(ctx context.Context) (err error) {
 	c.group("Configuration")
-	c.configuration, err = readConfiguration(ctx, c.client, c.configMap)
+	c.view, err = readView(ctx, c.client, c.configMap)
+	if err == nil {
+		err = c.view.mistake
+	}
 	switch {
 	case apierrors.IsNotFound(err):
 		c.fail("kubectl apply --server-side -k manifests/karmada, or give --config-map", "ConfigMap %s is missing", c.configMap)
@@ -164,6 +167,7 @@ func (c *checker) checkConfiguration(ctx context.Context) (err error) {
 		c.fail("correct the ConfigMap, and try it with karmada-mirror validate -f FILE; until then the last good one stays in force", "%v", err)
 		return nil
 	}
+	c.configuration = c.view.configuration
 	c.pass("ConfigMap %s is valid: %d resources", c.configMap, len(c.configuration.Resources))
 	if c.configuration.HonorsPolicies() {
 		c.checkPolicies(ctx)

@@ -137,7 +137,10 @@ func (d *deletions) held(ctx context.Context) (works []heldWork, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
 	}
-	d.configuration, d.unread = readConfiguration(ctx, client, d.configMap)
+	v, err := readView(ctx, client, d.configMap)
+	if d.unread = err; err == nil {
+		d.configuration, _, d.unread = v.inForce()
+	}
 	works, err = heldWorks(ctx, connection, d.configuration, *d.connection.Namespace)
 	if !isServed && !slices.ContainsFunc(works, isOf) {
 		var resources []string // that may be meant: by a short name, or by another one in their group

@@ -123,7 +123,7 @@ func (d *differ) run(ctx context.Context, args []string) (differs bool, err erro
 	}
 	differs, err = d.compare()
 	differs = differs || d.later > 0
-	if err == nil && !differs && d.hasWarned {
+	if err == nil && !differs && d.isUnknown {
 		return false, errors.New("cannot tell whether anything differs: the daemon's configuration has a mistake")
 	}
 	if err == nil && !differs && d.unseen {

@@ -41,6 +41,7 @@ func newExplain(transport http.RoundTripper) *cobra.Command {
 		}
 		e.reader.Seen = e.states.note
 		refs, _, err := e.named(args)
+		e.warnOfWatches(refs, nil)
 		for _, ref := range refs {
 			err = errors.Join(err, e.one(cmd.Context(), ref))
 		}

@@ -172,7 +172,7 @@ func (p *purgeCommand) prepare(ctx context.Context) error {
 // configure reads the configurations of all daemons. It fails if it cannot read one of them.
 func (p *purgeCommand) configure(ctx context.Context) error {
 	p.leftovers.Configurations = nil
-	own, err := readConfiguration(ctx, p.client, p.configMap)
+	own, err := readView(ctx, p.client, p.configMap)
 	isGone := apierrors.IsNotFound(err) && !errors.Is(err, errNotKarmada)
 	switch {
 	case p.uninstalled && isGone:
@@ -182,11 +182,15 @@ func (p *purgeCommand) configure(ctx context.Context) error {
 		return err
 	case p.uninstalled:
 		return fmt.Errorf("karmada-mirror is not uninstalled: ConfigMap %q exists", p.configMap)
+	case own.mistake != nil:
+		return own.mistake
+	case own.status != nil && own.absence == "" && !own.isInForce():
+		return fmt.Errorf("cannot delete what the daemon would write again: %s", own.notInForce())
 	default:
-		if r, ok := own.Resource(p.leftovers.Resource); ok && len(r.Namespaces) == 0 {
+		if r, ok := own.configuration.Resource(p.leftovers.Resource); ok && len(r.Namespaces) == 0 {
 			return fmt.Errorf("%s is in the configuration, for all namespaces: remove it from ConfigMap %q first", p.leftovers.Resource, p.configMap)
 		}
-		p.leftovers.Configurations = append(p.leftovers.Configurations, own)
+		p.leftovers.Configurations = append(p.leftovers.Configurations, own.configuration)
 	}
 	return p.configureOthers(ctx)
 }

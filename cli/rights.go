@@ -37,11 +37,12 @@ func (r right) String() string {
 
 // daemonRights returns the rights that the manifests grant, whatever the configuration:
 // manifests/karmada, clusterrole.yaml and role.yaml.
-func daemonRights(configMap, lease metav1.ObjectMeta) []right {
+func daemonRights(configMap types.NamespacedName, lease metav1.ObjectMeta) []right {
 	gr := func(group, resource string) schema.GroupResource {
 		return schema.GroupResource{Group: group, Resource: resource}
 	}
 	reading := []string{"get", "list", "watch"}
+	status := daemon.StatusName(configMap)
 	return []right{
 		{verbs: []string{"get", "list", "watch", "create", "patch", "delete", "mirror"}, GroupResource: gr("work.karmada.io", "works")},
 		{verbs: []string{"get"}, GroupResource: gr("work.karmada.io", "resourcebindings")},
@@ -54,6 +55,7 @@ func daemonRights(configMap, lease metav1.ObjectMeta) []right {
 		{verbs: reading, GroupResource: gr("apiregistration.k8s.io", "apiservices")},
 		{verbs: []string{"list", "watch", "create", "patch"}, GroupResource: gr("", "events")},
 		{verbs: reading, GroupResource: gr("", "configmaps"), namespace: configMap.Namespace, name: configMap.Name},
+		{verbs: []string{"get", "update"}, GroupResource: gr("", "configmaps"), namespace: status.Namespace, name: status.Name},
 		{verbs: []string{"get", "list", "watch", "update", "lead"}, GroupResource: gr("coordination.k8s.io", "leases"), namespace: lease.Namespace, name: lease.Name},
 		{verbs: []string{"create"}, GroupResource: gr("coordination.k8s.io", "leases"), namespace: lease.Namespace},
 	}

@@ -77,9 +77,12 @@ func (s *selection) read(ctx context.Context, errOut io.Writer, args []string, s
 			return err
 		}
 	}
-	if refs, _, err := s.named(args); err != nil {
+	refs, kind, err := s.named(args)
+	if err != nil {
 		return err
-	} else if 0 < len(refs) && len(refs) <= fewSources {
+	}
+	s.warnOfWatches(refs, kind)
+	if 0 < len(refs) && len(refs) <= fewSources {
 		reader.Seen, s.survey = seen, reader.Alone()
 		return nil
 	}

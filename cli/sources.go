@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -20,6 +23,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/watch"
 )
 
 // sources is what the commands that look at sources share: they decide as the daemon does,
@@ -30,17 +34,20 @@ type sources struct {
 	client        dynamic.Interface
 	served        meta.RESTMapper // see mapper
 	configuration *config.Configuration
-	// cmd is the command that reads, and hasWarned whether that has said that the daemon's configuration has a mistake. readable is
-	// then what can be read of it: what the daemon watches, for certain, and not all that it says.
-	cmd       *cobra.Command
-	hasWarned bool
+	// cmd is the command that reads, and told what that has said about the daemon. status is what the daemon says; nil if it is not known.
+	cmd    *cobra.Command
+	told   sets.Set[string]
+	status *daemon.Status
+	// isUnknown: the configuration in force is not known. readable is then what can be read of the one in the ConfigMap, which has a
+	// mistake: what the daemon watches, for certain, and not all that it says.
+	isUnknown bool
 	readable  *config.Configuration
 	// configFiles are parts of a configuration to use instead of the daemon's.
 	configFiles []string
 }
 
 func newSources(cmd *cobra.Command, transport http.RoundTripper) *sources {
-	s := &sources{flags: connectionFlags(transport), cmd: cmd}
+	s := &sources{flags: connectionFlags(transport), cmd: cmd, told: sets.New[string]()}
 	s.flags.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&s.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
 	cmd.ValidArgsFunction = s.complete
@@ -92,29 +99,64 @@ func (s *sources) mappingOf(resource string) (*meta.RESTMapping, error) {
 
 // readConfiguration reads the configuration to use.
 func (s *sources) readConfiguration(ctx context.Context, client kubernetes.Interface) (*config.Configuration, error) {
-	if len(s.configFiles) == 0 {
-		configuration, err := readUsable(ctx, client, s.configMap)
-		if mistaken := new(mistakenConfiguration); errors.As(err, &mistaken) {
-			s.tellMistaken(mistaken)
-			s.readable = configuration
-			return s.configuration, nil // as it was before, like the daemon
+	if len(s.configFiles) > 0 {
+		parts, err := readParts(s.configFiles, os.Stdin)
+		if err != nil {
+			return nil, err
 		}
-		return configuration, err
+		return parts.Parse()
 	}
-	parts, err := readParts(s.configFiles, os.Stdin)
+	v, err := readView(ctx, client, s.configMap)
 	if err != nil {
 		return nil, err
 	}
-	return parts.Parse()
+	s.status = v.status
+	if v.absence != "" {
+		s.warn("no replica of karmada-mirror leads, so nothing is written: " + v.absence + ". See karmada-mirror check.")
+	}
+	configuration, told, err := v.inForce()
+	switch {
+	case err != nil:
+		s.warn(err.Error() + "\n  The daemon keeps the configuration that it had before. This command does not know it. " + correctIt)
+		s.isUnknown, s.readable = true, configuration
+		return s.configuration, nil // as it was before, like the daemon
+	case told != "":
+		s.warn(told)
+	}
+	return configuration, nil
 }
 
-// tellMistaken says, once, that the configuration has a mistake, what the daemon does then, and this command.
-func (s *sources) tellMistaken(err error) {
-	if s.hasWarned {
+// warn says something about the daemon, once.
+func (s *sources) warn(text string) {
+	if !s.told.Has(text) {
+		s.told.Insert(text)
+		first, rest, isLong := strings.Cut(text, "\n  ")
+		if isLong {
+			rest = "\n  " + oneLine(rest)
+		}
+		fmt.Fprintln(plain{s.cmd.ErrOrStderr()}, "warning: "+oneLine(first)+rest)
+	}
+}
+
+// warnOfWatches says what the daemon cannot watch of what decides about these objects, or about all of a kind; nil for all kinds.
+func (s *sources) warnOfWatches(refs []gather.SourceRef, kind *meta.RESTMapping) {
+	if s.status == nil {
 		return
 	}
-	s.hasWarned = true
-	fmt.Fprintln(plain{s.cmd.ErrOrStderr()}, "warning: "+oneLine(err.Error())+"\n  The daemon keeps the configuration that it had before. This command does not know it. Correct it: karmada-mirror validate -f FILE.")
+	concerned := sets.New[string]()
+	for _, ref := range refs {
+		concerned.Insert(ref.Mapping.Resource.GroupResource().String())
+	}
+	if kind != nil {
+		concerned.Insert(kind.Resource.GroupResource().String())
+	}
+	for _, r := range s.status.Resources {
+		isOfAll := s.configuration != nil && !s.configuration.Includes(schema.ParseGroupResource(r.Resource), "")
+		if r.Reason == "" || r.State == watch.Pending || len(concerned) > 0 && !isOfAll && !concerned.Has(r.Resource) {
+			continue
+		}
+		s.warn(fmt.Sprintf("the daemon cannot watch %s, so that it does not act on changes: %s. See karmada-mirror check.", r.Resource, r.Reason))
+	}
 }
 
 // parseConfigMap parses the value of --config-map.
@@ -130,43 +172,6 @@ func parseConfigMap(value string) (types.NamespacedName, error) {
 func approvalsOn(o metav1.Object) (config.Approvals, error) {
 	return config.UsableApprovals(o.GetAnnotations()[config.ApprovalsAnnotation], config.WrittenAt(o, config.ApprovalsAnnotation), time.Now())
 }
-
-// readConfiguration reads the ConfigMap with that namespace/name. If that fails, the error says whether the API server is the wrong
-// one.
-func readConfiguration(ctx context.Context, client kubernetes.Interface, configMap string) (*config.Configuration, error) {
-	configuration, err := readUsable(ctx, client, configMap)
-	if err != nil {
-		return nil, err
-	}
-	return configuration, nil
-}
-
-// readUsable does so as well. With a [mistakenConfiguration], it returns what can be used of it; nil for nothing.
-func readUsable(ctx context.Context, client kubernetes.Interface, configMap string) (*config.Configuration, error) {
-	name, err := parseConfigMap(configMap)
-	if err != nil {
-		return nil, err
-	}
-	read, err := client.CoreV1().ConfigMaps(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
-	if err != nil {
-		err = blameServer(ctx, client, fmt.Errorf("cannot read the daemon's configuration: %w", err))
-		if apierrors.IsNotFound(err) && !errors.Is(err, errNotKarmada) {
-			err = fmt.Errorf("%w\n  is karmada-mirror installed (karmada-mirror check)? If its ConfigMap has another name, give --config-map", err)
-		}
-		return nil, err
-	}
-	configuration, err := config.ParseConfigMap(read.Data)
-	if configuration != nil {
-		configuration.Approvals, _ = approvalsOn(read) // the daemon says what is wrong with the others
-	}
-	if err != nil {
-		return configuration, &mistakenConfiguration{fmt.Errorf("ConfigMap %q: %w", configMap, err)}
-	}
-	return configuration, nil
-}
-
-// mistakenConfiguration is the error of a ConfigMap that the daemon rejects.
-type mistakenConfiguration struct{ error }
 
 // refer fills in the namespace, by default from the flags or the kubeconfig.
 func (s *sources) refer(mapping *meta.RESTMapping, namespace, name string) (gather.SourceRef, error) {

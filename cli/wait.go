@@ -143,6 +143,7 @@ func (w *waitCommand) missing(ctx context.Context, ref gather.SourceRef) ([]stri
 		if err != nil {
 			return nil, err
 		}
+		w.warnOfWatches([]gather.SourceRef{ref}, nil)
 		shared.Renews(w.shared)
 		w.shared, w.renewed = shared, time.Now()
 	}

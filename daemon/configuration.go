@@ -3,6 +3,7 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -155,6 +156,7 @@ func (d *daemon) configurationChanged(old, new any) {
 	now, ok := new.(*configuration)
 	if !ok {
 		d.controller.ConfigurationMissing()
+		d.rejects(nil, errDeleted)
 		d.logger.Error("the ConfigMap was deleted, the last good configuration stays in force")
 		return
 	}
@@ -168,6 +170,8 @@ func (d *daemon) configurationChanged(old, new any) {
 	default:
 		if err := d.controller.Configure(now.parts); err != nil {
 			d.rejectConfiguration(now, err)
+		} else {
+			d.accepted(now)
 		}
 	}
 	if before == nil || before.approvals != now.approvals {
@@ -208,7 +212,11 @@ func (d *daemon) approve(c *configuration) {
 	}
 }
 
+// errDeleted is why there is no configuration.
+var errDeleted = errors.New("the ConfigMap was deleted")
+
 func (d *daemon) rejectConfiguration(c *configuration, err error) {
+	d.rejects(c.parts, err)
 	d.logger.Error("configuration rejected, the last good one stays in force", zap.Error(err))
 	d.controller.Announce(c.reference(), "InvalidConfiguration", err.Error(), d.isCurrent(c))
 }

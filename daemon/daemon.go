@@ -31,6 +31,7 @@ type daemon struct {
 	// credentials are the files that client-go reads once, from before it read them.
 	credentials fingerprint
 	dynamic     dynamic.Interface
+	client      kubernetes.Interface
 	events      *events
 	// configMap follows the configuration; nil if it is a file.
 	configMap  *watch.Watch
@@ -40,7 +41,10 @@ type daemon struct {
 	// subject is the ConfigMap as last seen; nil before that.
 	subject atomic.Pointer[corev1.ObjectReference]
 	// taken is the version of the ConfigMap that was last put into force or rejected; nil before.
-	taken    atomic.Pointer[string]
+	taken atomic.Pointer[string]
+	// inForce is the configuration in force, and rejected the one that is not, if the ConfigMap has another; nil before.
+	inForce  atomic.Pointer[Configuration]
+	rejected atomic.Pointer[Rejection]
 	registry *prometheus.Registry
 	metrics  *metrics.Metrics
 	// protection guards /metrics; nil if the metrics are open.
@@ -110,10 +114,9 @@ func (d *daemon) connect() error {
 	return err
 }
 
-func (d *daemon) newController() error {
-	client, err := kubernetes.NewForConfig(d.rest)
-	if err != nil {
-		return fmt.Errorf("cannot make a client for discovery: %w", err)
+func (d *daemon) newController() (err error) {
+	if d.client, err = kubernetes.NewForConfig(d.rest); err != nil {
+		return fmt.Errorf("cannot make a client: %w", err)
 	}
 	d.metrics.Configuration(d.options.configurationName())
 	if d.options.configFile == "" {
@@ -122,7 +125,7 @@ func (d *daemon) newController() error {
 	d.controller, err = mirror.New(mirror.Options{
 		REST:               d.rest,
 		Dynamic:            d.dynamic,
-		Resolver:           watch.Discovery{Client: client.Discovery()},
+		Resolver:           watch.Discovery{Client: d.client.Discovery()},
 		Events:             d.events,
 		Metrics:            d.metrics,
 		Logger:             d.logger,
@@ -144,7 +147,7 @@ func (d *daemon) newController() error {
 // serve runs all parts of the process.
 func (d *daemon) serve(ctx context.Context) error {
 	p := parts{
-		others: []func(context.Context) error{d.serveMetrics, d.serveProbes, d.serveProfiles, d.controller.Run, d.controller.RecordEvents, d.loadConfiguration},
+		others: []func(context.Context) error{d.serveMetrics, d.serveProbes, d.serveProfiles, d.controller.Run, d.controller.RecordEvents, d.loadConfiguration, d.publishStatus},
 		follow: d.followCredentials,
 		lead:   d.lead,
 		logger: d.logger,

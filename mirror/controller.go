@@ -3,6 +3,7 @@ package mirror
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -99,6 +100,8 @@ type Controller struct {
 	// queue is nil while this replica does not lead: a standby updates its caches and
 	// drops events, because a new leader looks at everything.
 	queue atomic.Pointer[queue.Queue]
+	// leadsSince is when it began to lead; nil while it does not.
+	leadsSince atomic.Pointer[time.Time]
 	// statuses is nil while this replica does not lead, too.
 	statuses atomic.Pointer[statuses]
 	currency *currency
@@ -207,6 +210,19 @@ func (c *Controller) Configure(parts config.Parts) error {
 // Ready returns what the controller still waits for: nil when the configuration is loaded
 // and every resource that the API server serves has synced.
 func (c *Controller) Ready() error { return c.caches.Ready() }
+
+// LeadsSince returns since when this replica writes; the zero time if it does not.
+func (c *Controller) LeadsSince() time.Time {
+	if since := c.leadsSince.Load(); since != nil {
+		return *since
+	}
+	return time.Time{}
+}
+
+// Watches are those of what decisions need, and of the configured resources.
+func (c *Controller) Watches() []*watch.Watch {
+	return slices.Concat(c.caches.Fixed(), c.caches.Definitions(), c.caches.Sources())
+}
 
 // Approve approves deletions that the breaker holds.
 func (c *Controller) Approve(usable config.Approvals) {

@@ -112,6 +112,8 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 	upkeep.Go(func() { wait.UntilWithContext(ctx, c.findDeparted, overduePeriod) })
 	upkeep.Go(func() { wait.UntilWithContext(ctx, c.reportHeld, overduePeriod) })
 	c.statuses.Store(statuses)
+	now := c.Clock.Now()
+	c.leadsSince.Store(&now)
 	c.queue.Store(q)
 	c.enqueueEverything()
 	c.Metrics.Leading(true)
@@ -130,6 +132,7 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 	case <-ctx.Done():
 	case <-stop:
 	}
+	c.leadsSince.Store(nil)
 	c.queue.Store(nil)
 	c.statuses.Store(nil)
 	q.ShutDown()

@@ -55,6 +55,20 @@ func (m *machine) refuses(args, text string) act {
 	}
 }
 
+// silent runs a command that must succeed without a warning.
+func (m *machine) silent(args string) act {
+	return func() error {
+		out, err := m.command(strings.Fields(args)...)
+		if err == nil && strings.Contains(out, "warning: ") {
+			err = errors.New("it warns")
+		}
+		if err != nil {
+			return fmt.Errorf("karmada-mirror %s: %w\n%s", args, err, out)
+		}
+		return nil
+	}
+}
+
 // approved approves the deletions that are held.
 func (m *machine) approved(args string) act { return m.runs("deletions approve --yes " + args) }
 
@@ -113,6 +127,23 @@ var commands = map[string]func(*machine) error{
 		}
 		return m.tell(m.puts(inA(widget), to("*")), m.quiet, m.servesWidgets("v1", "v2"), pause(10*time.Second), m.stopped, m.puts(inB(widget), to("m1")), says("diff widgets wheel -n b", "example.io/v1"), says("diff widgets.v2.example.io wheel -n b", "example.io/v1"),
 			says("explain widgets wheel -n b", "m1"), says("status -A", "wheel"), m.started, m.quiet)
+	},
+	"TellsWhatIsInForce": func(m *machine) error { // not what the ConfigMap has, with a mistake in it, but what the daemon still does
+		const stays = "stays in force, and is used here"
+		return m.tell(m.page(to("m1,m2")), m.quiet, m.silent("status -A"), m.part("own.yaml", configurationHead+"resorces: []\n"), pause(5*time.Second),
+			m.runs("status -A", `unknown field "resorces"`, stays, "page-0"), m.runs("wait configmaps/page-0 -n a --timeout=5s", stays), m.runs("explain configmaps/page-0 -n a", stays, "its resource is in the configuration"),
+			m.runs("diff configmaps/page-0 -n a", stays), m.refuses("purge --resource services --yes", "resorces"),
+			m.part("own.yaml", configurationHead), pause(5*time.Second), m.silent("status -A"), m.quiet)
+	},
+	"TellsWhatItCannotWatch": func(m *machine) error { // of what a command is about
+		forbidden := fault.Refuse(apierrors.NewForbidden(configMaps, "", errors.New("no")))
+		lists := fault.Match{Verb: "list", Resource: "configmaps", AllNamespaces: true}
+		return m.tell(m.page(to("m1")), m.quiet, m.fails(lists, forbidden), m.fails(watchOf("configmaps"), forbidden), m.ended("configmaps"), pause(time.Minute), m.silent("status deployments -A"),
+			m.runs("status -A", "the daemon cannot watch configmaps", "403 Forbidden"), m.runs("explain configmaps/page-0 -n a", "the daemon cannot watch configmaps"), m.calm, m.edited(2), pause(3*time.Minute), m.silent("status -A"), m.quiet)
+	},
+	"TellsThatNoReplicaLeads": func(m *machine) error {
+		const none = "no replica of karmada-mirror leads, so nothing is written"
+		return m.tell(m.page(to("m1")), m.quiet, m.stopped, m.runs("status -A", none, "has released the Lease", "page-0"), m.started, m.quiet, m.silent("status -A"))
 	},
 	"AwayIsNotHealthy": func(m *machine) error { // whatever was reported before
 		return m.tell(m.web(to("m1,m2")), m.quiet, pause(10*time.Minute), m.goes("m1"), pause(3*time.Hour), m.runs("status -A -o json", saysAway), m.runs("explain deployments/web -n a", saysAway), m.refuses("wait deployments/web -n a --for=healthy --timeout=5s", saysAway),

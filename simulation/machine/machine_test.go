@@ -148,6 +148,9 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 			return nil, err
 		}
 	}
+	if _, err := m.store.Create(configMaps, object("v1", "ConfigMap", daemon.Namespace, "karmada-mirror-status", nil)); err != nil {
+		return nil, err
+	}
 	if m.isHostile {
 		m.sections = breakerHigh
 	}

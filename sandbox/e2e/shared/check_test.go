@@ -25,7 +25,7 @@ import (
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	daemon := "system:serviceaccount:" + System + ":" + Account
-	checks(t, []string{"--as", daemon}, `✓ \S+ leads$`, true)
+	checks(t, []string{"--as", daemon}, `✓ \S+ leads$\n  ✓ it is karmada-mirror .*\n  ✓ it has the configuration in force, since `, true)
 	ca := filepath.Join(t.TempDir(), "ca.crt")
 	certificate, _, err := cert.GenerateSelfSignedCertKey("localhost", nil, nil)
 	Must(t, err)
