@@ -15,7 +15,7 @@ import (
 // The forms in which arguments name an object or a resource.
 const (
 	oneUsage  = "TYPE NAME | TYPE/NAME"
-	someUsage = "[TYPE [NAME...] | TYPE/NAME...]"
+	someUsage = "[TYPE[,TYPE...] [NAME...] | TYPE/NAME...]"
 	someHelp  = "Give TYPE and NAME as for kubectl (deploy web, deployments.apps web, deploy/web), or a SOURCE as status prints it\n" +
 		"(Deployment.apps/shop/web)."
 )
@@ -50,9 +50,9 @@ func objects(cmd *cobra.Command, args []string) error {
 }
 
 // named resolves arguments as kubectl does: TYPE NAME..., TYPE/NAME..., or the form that we
-// print, KIND.GROUP/NAMESPACE/NAME. For TYPE alone it returns the mapping and no objects. The
+// print, KIND.GROUP/NAMESPACE/NAME. TYPE may be several, with commas between them; alone, it returns the mappings and no objects. The
 // arguments have passed someObjects.
-func (s *sources) named(args []string) (refs []gather.SourceRef, kind *meta.RESTMapping, err error) {
+func (s *sources) named(args []string) (refs []gather.SourceRef, kinds []*meta.RESTMapping, err error) {
 	if len(args) == 0 {
 		return nil, nil, nil
 	}
@@ -69,18 +69,22 @@ func (s *sources) named(args []string) (refs []gather.SourceRef, kind *meta.REST
 	return refs, nil, nil
 }
 
-func (s *sources) namedOf(resource string, names []string) (refs []gather.SourceRef, kind *meta.RESTMapping, err error) {
-	if kind, err = s.mappingOf(resource); err != nil {
-		return nil, nil, err
-	}
-	for _, name := range names {
-		ref, err := s.refer(kind, "", name)
+func (s *sources) namedOf(resources string, names []string) (refs []gather.SourceRef, kinds []*meta.RESTMapping, err error) {
+	for resource := range strings.SplitSeq(resources, ",") {
+		kind, err := s.mappingOf(resource)
 		if err != nil {
 			return nil, nil, err
 		}
-		refs = append(refs, ref)
+		kinds = append(kinds, kind)
+		for _, name := range names {
+			ref, err := s.refer(kind, "", name)
+			if err != nil {
+				return nil, nil, err
+			}
+			refs = append(refs, ref)
+		}
 	}
-	return refs, kind, nil
+	return refs, kinds, nil
 }
 
 // slashed resolves TYPE/NAME and KIND.GROUP/NAMESPACE/NAME.

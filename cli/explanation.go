@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -168,7 +169,7 @@ func (c explainedCluster) text() string {
 		line("Work", w.Namespace+"/"+w.Name)
 		line("State", w.State)
 		line("Health", w.Health)
-		line("Message", w.Reason)
+		line("Message", cmp.Or(w.Reason, w.Ailment))
 	}
 	for _, effect := range c.Differs {
 		line("Differs", effect.text())

@@ -132,6 +132,8 @@ func TestGolden(t *testing.T) {
 	}{
 		"status-all":           {fleet(t), "status -A", 0},
 		"status-all-wide":      {fleet(t), "status -A -o wide", 0},
+		"status-summary":       {fleet(t), "status -A --summary", 0},
+		"status-matrix":        {fleet(t), "status configmaps,namespaces -A -o matrix", 0},
 		"status-rollout":       {rollout(t), "status deployments/web -n shop", 0},
 		"status-rollout-json":  {rollout(t), "status deployments/web -n shop -o json", 0},
 		"status-attention":     {rollout(t), "status deployments/web -n shop --needs-attention", 0},

@@ -77,11 +77,11 @@ func (s *selection) read(ctx context.Context, errOut io.Writer, args []string, s
 			return err
 		}
 	}
-	refs, kind, err := s.named(args)
+	refs, kinds, err := s.named(args)
 	if err != nil {
 		return err
 	}
-	s.warnOfWatches(refs, kind)
+	s.warnOfWatches(refs, kinds)
 	if 0 < len(refs) && len(refs) <= fewSources {
 		reader.Seen, s.survey = seen, reader.Alone()
 		return nil
@@ -99,7 +99,7 @@ func (s *selection) read(ctx context.Context, errOut io.Writer, args []string, s
 // each visits the sources that the arguments select: named ones, those of a resource, or
 // those of all resources in the configuration. A named one that does not exist is an error.
 func (s *selection) each(ctx context.Context, args []string, visit func(judge.Facts) error) error {
-	refs, kind, err := s.named(args)
+	refs, kinds, err := s.named(args)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (s *selection) each(ctx context.Context, args []string, visit func(judge.Fa
 	if len(refs) > 0 {
 		return errors.Join(errs...)
 	}
-	return s.list(ctx, kind, visit)
+	return s.list(ctx, kinds, visit)
 }
 
 // mustExist returns an error for a source that does not exist and has no leftover Works.
@@ -132,11 +132,11 @@ func mustExist(ref gather.SourceRef, f judge.Facts, reader *gather.Reader) error
 	return fmt.Errorf("%w, and it has no leftover Works", notFound)
 }
 
-// list visits the sources of a kind, or of all configured kinds if it is nil. If it cannot list
+// list visits the sources of some kinds, or of all configured ones if there are none. If it cannot list
 // some kinds, it still visits the others.
-func (s *selection) list(ctx context.Context, kind *meta.RESTMapping, visit func(judge.Facts) error) error {
-	mappings := []*meta.RESTMapping{kind}
-	if kind == nil {
+func (s *selection) list(ctx context.Context, kinds []*meta.RESTMapping, visit func(judge.Facts) error) error {
+	mappings, isAll := kinds, len(kinds) == 0
+	if isAll {
 		var err error
 		if mappings, err = s.configured(); err != nil {
 			return err
@@ -149,10 +149,10 @@ func (s *selection) list(ctx context.Context, kind *meta.RESTMapping, visit func
 		}
 		met := &kindMet{mapping: m, sources: map[render.Identity]bool{}}
 		s.kinds[m.GroupVersionKind.GroupKind()] = met
-		errs = append(errs, s.objects(ctx, met, kind == nil, visit))
+		errs = append(errs, s.objects(ctx, met, isAll, visit))
 	}
 	if s.labels == "" {
-		errs = append(errs, s.leftovers(ctx, kind == nil, visit))
+		errs = append(errs, s.leftovers(ctx, isAll, visit))
 	}
 	return errors.Join(errs...)
 }

@@ -112,6 +112,7 @@ func (s *sources) readConfiguration(ctx context.Context, client kubernetes.Inter
 	}
 	s.status = v.status
 	if v.absence != "" {
+		s.status = nil // what no leader watches any more
 		s.warn("no replica of karmada-mirror leads, so nothing is written: " + v.absence + ". See karmada-mirror check.")
 	}
 	configuration, told, err := v.inForce()
@@ -138,8 +139,8 @@ func (s *sources) warn(text string) {
 	}
 }
 
-// warnOfWatches says what the daemon cannot watch of what decides about these objects, or about all of a kind; nil for all kinds.
-func (s *sources) warnOfWatches(refs []gather.SourceRef, kind *meta.RESTMapping) {
+// warnOfWatches says what the daemon cannot watch of what decides about these objects, or about all of some kinds; nil for all kinds.
+func (s *sources) warnOfWatches(refs []gather.SourceRef, kinds []*meta.RESTMapping) {
 	if s.status == nil {
 		return
 	}
@@ -147,7 +148,7 @@ func (s *sources) warnOfWatches(refs []gather.SourceRef, kind *meta.RESTMapping)
 	for _, ref := range refs {
 		concerned.Insert(ref.Mapping.Resource.GroupResource().String())
 	}
-	if kind != nil {
+	for _, kind := range kinds {
 		concerned.Insert(kind.Resource.GroupResource().String())
 	}
 	for _, r := range s.status.Resources {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -17,10 +18,10 @@ import (
 // statusCommand lists what is mirrored where.
 type statusCommand struct {
 	*selection
-	watch, attention bool
-	members          []string
-	output           string
-	errOut           io.Writer
+	watch, attention, summary bool
+	members                   []string
+	output                    string
+	errOut                    io.Writer
 
 	states  workStates
 	told    printedLines // with watch only
@@ -36,6 +37,9 @@ func newStatus(transport http.RoundTripper) *cobra.Command {
 		Short: "List what is mirrored where, and whether Karmada has applied it",
 		Long: "status decides as the daemon does, from its own reads, and prints a line for each object and cluster: for some\n" +
 			"objects, a resource, or all resources in the configuration.\n" + someHelp + "\n\n" +
+			"In a terminal, lines are fitted to its width: SOURCE is as kubectl takes it, without a namespace that is the same in all, WORK is\n" +
+			"omitted, and MESSAGE is cut. -o wide, a file and a pipe get everything. APPLIED is Suspended or Later where the present content\n" +
+			"is not to be applied now. With --summary, an object has one line; -o matrix has a row for it, and a column for each cluster.\n\n" +
 			"READY is what kubectl prints in the member: how many of the wanted Pods are ready, for a Job how many have completed,\n" +
 			"and for a Pod how many of its containers are ready. It is - for other kinds, and until Karmada has reported.\n\n" +
 			"If an object has several lines, the first sums up the others. Its CLUSTER is 2/3 if Karmada has applied two of three.\n" +
@@ -59,8 +63,9 @@ func newStatus(transport http.RoundTripper) *cobra.Command {
 	const attention = "only what needs your attention: refused, held, overdue, not healthy for a minute, or failed to apply"
 	cmd.Flags().BoolVar(&s.attention, "needs-attention", false, attention)
 	cmd.Flags().BoolVar(&s.attention, "failed", false, "the same as --needs-attention")
-	cmd.Flags().StringVarP(&s.output, "output", "o", "", "wide, name, json or yaml")
-	completeWords(cmd, "output", "wide", "name", "json", "yaml")
+	cmd.Flags().BoolVar(&s.summary, "summary", false, "one line for each object")
+	cmd.Flags().StringVarP(&s.output, "output", "o", "", "wide, matrix (a column for each cluster), name, json or yaml")
+	completeWords(cmd, "output", "wide", "matrix", "name", "json", "yaml")
 	completeFlag(cmd, "member", s.completeMember)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s.errOut = plain{cmd.ErrOrStderr()}
@@ -71,8 +76,14 @@ func newStatus(transport http.RoundTripper) *cobra.Command {
 		if s.watch && s.labels != "" {
 			return misuse("cannot use --watch with --selector: Works do not have the labels of their objects")
 		}
+		if s.summary && (s.output == "matrix" || s.attention || len(s.members) > 0) {
+			return misuse("cannot use --summary with -o matrix, --needs-attention or --member: they choose lines by their cluster")
+		}
 		if s.printer, err = newStatusPrinter(s.output, s.watch, s.allNamespaces, plain{cmd.OutOrStdout()}); err != nil {
 			return err
+		}
+		if table, ok := s.printer.(*statusTable); ok {
+			table.isAnywhere = slices.ContainsFunc(args, func(arg string) bool { return strings.Count(arg, "/") > 1 })
 		}
 		return withHint(s.run(cmd.Context(), args))
 	}
@@ -126,7 +137,11 @@ func (s *statusCommand) nothing(args []string) string {
 
 // unlisted returns the resource of the arguments if it is not in the configuration; empty otherwise.
 func (s *statusCommand) unlisted(args []string) string {
-	if _, kind, err := s.named(args); err == nil && kind != nil && s.configuration != nil {
+	_, kinds, err := s.named(args)
+	if err != nil || s.configuration == nil {
+		return ""
+	}
+	for _, kind := range kinds {
 		if _, isListed := s.configuration.Resource(kind.Resource.GroupResource()); !isListed {
 			return kind.Resource.GroupResource().String()
 		}
@@ -151,6 +166,9 @@ func (s *statusCommand) count(lines []mirrorStatus) {
 func (s *statusCommand) print(f judge.Facts) error {
 	lines := s.linesOf(f)
 	s.count(lines)
+	if s.summary && len(lines) > 0 {
+		lines = lines[:1]
+	}
 	if s.watch {
 		lines = s.told.news(f.ID, lines)
 	}
@@ -171,7 +189,7 @@ func (s *statusCommand) linesOf(f judge.Facts) []mirrorStatus {
 	j := judge.On(f)
 	lines := statusesOf(j, s.states, s.survey.HidesWorks)
 	isHidden := slices.ContainsFunc(lines, func(line mirrorStatus) bool { return s.survey.HidesWorks(line.Cluster) })
-	if len(lines) < 2 || isHidden || s.attention || len(s.members) > 0 {
+	if len(lines) < 2 || isHidden && !s.summary || s.attention || len(s.members) > 0 {
 		if unknown := judge.UnknownSuspended(f); unknown != nil && len(lines) > 0 && lines[len(lines)-1].Message != refusalText(*unknown) {
 			lines = append(lines, refusedLine(f.ID, *unknown))
 		}

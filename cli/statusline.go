@@ -64,6 +64,8 @@ type workStatus struct {
 	Reason string `json:"reason,omitempty"`
 	// Health is the health of the object in the member, as Karmada reports it.
 	Health string `json:"health,omitempty"`
+	// Ailment is what the reported status says about an object that is not healthy.
+	Ailment string `json:"ailment,omitempty"`
 	// Ready and Wanted are the numbers of the column READY; nil if they are not known.
 	Ready             *int64      `json:"ready,omitempty"`
 	Wanted            *int64      `json:"wanted,omitempty"`
@@ -88,6 +90,9 @@ func readWorkStatus(obj *unstructured.Unstructured) *workStatus {
 		}
 	}
 	s.Health, s.Reported = state.HealthOf(obj), state.ReportedAt(obj)
+	if s.Health == string(workv1alpha1.ResourceUnhealthy) {
+		s.Ailment = oneLine(ailmentOf(state.ReportedBy(obj)))
+	}
 	if ready, wanted, isKnown := readiness(obj); isKnown {
 		s.Ready, s.Wanted = &ready, &wanted
 	}
@@ -250,7 +255,7 @@ func (w *workStatus) message() string {
 	case w.Applied == "":
 		return "Karmada has not applied it yet"
 	}
-	return w.Reason
+	return cmp.Or(w.Reason, w.Ailment)
 }
 
 // unreached returns the status of a Work that Karmada cannot have applied since it was written.

@@ -2,13 +2,16 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -87,4 +90,28 @@ func readyCell(ready, wanted *int64) string {
 		return ""
 	}
 	return fmt.Sprintf("%d/%d", *ready, *wanted)
+}
+
+// goodConditions are those whose type says what is well: it is amiss if they are not true. Others are amiss if they are.
+var goodConditions = sets.New("Available", "Complete", "ContainersReady", "Established", "Healthy", "Initialized", "PodScheduled", "Progressing", "Ready", "Reconciled", "ScalingActive", "Synced")
+
+// badConditions are those whose type says what is amiss.
+var badConditions = sets.New("Failed", "Failure", "FailureTarget", "ReplicaFailure", "Stalled")
+
+// ailmentOf returns what a status says is amiss, in its own words: the conditions, and the phase; empty if it says nothing that is known.
+func ailmentOf(status map[string]any) string {
+	var all []string
+	conditions, _ := status["conditions"].([]any)
+	for _, c := range conditions {
+		condition, _ := c.(map[string]any)
+		text := func(field string) string { s, _ := condition[field].(string); return s }
+		isTrue := text("status") == string(metav1.ConditionTrue)
+		if !isTrue && goodConditions.Has(text("type")) || isTrue && badConditions.Has(text("type")) {
+			all = append(all, strings.Trim(fmt.Sprintf("%s is %s: %s: %s", text("type"), text("status"), text("reason"), text("message")), ": "))
+		}
+	}
+	if phase, _ := status["phase"].(string); phase != "" {
+		all = append(all, "phase "+phase)
+	}
+	return strings.Join(all, "; ")
 }

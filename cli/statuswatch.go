@@ -61,13 +61,13 @@ func (s *statusCommand) follow(ctx context.Context, args []string) error {
 	if s.survey.Version == "" {
 		return errors.New("cannot watch Works: you may not read all of them")
 	}
-	refs, kind, err := s.named(args)
+	refs, kinds, err := s.named(args)
 	if err != nil {
 		return err
 	}
 	s.survey.Seen = s.states.note
 	f := &follower{
-		statusCommand: s, selects: s.selects(refs, kind), events: make(chan sourceEvent), due: make(chan render.Identity),
+		statusCommand: s, selects: s.selects(refs, kinds), events: make(chan sourceEvent), due: make(chan render.Identity),
 		queue: workqueue.NewTypedDelayingQueue[render.Identity](), latest: map[render.Identity]*unstructured.Unstructured{},
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -92,7 +92,7 @@ func (s *statusCommand) follow(ctx context.Context, args []string) error {
 }
 
 // selects returns which sources to follow.
-func (s *statusCommand) selects(refs []gather.SourceRef, kind *meta.RESTMapping) func(render.Identity) bool {
+func (s *statusCommand) selects(refs []gather.SourceRef, kinds []*meta.RESTMapping) func(render.Identity) bool {
 	var named []render.Identity
 	for _, ref := range refs {
 		named = append(named, ref.Identity())
@@ -103,7 +103,7 @@ func (s *statusCommand) selects(refs []gather.SourceRef, kind *meta.RESTMapping)
 			return false
 		case len(named) > 0:
 			return slices.Contains(named, id)
-		case kind != nil && id.GroupKind() != kind.GroupVersionKind.GroupKind():
+		case len(kinds) > 0 && !slices.ContainsFunc(kinds, func(kind *meta.RESTMapping) bool { return id.GroupKind() == kind.GroupVersionKind.GroupKind() }):
 			return false
 		}
 		return s.namespace == "" || id.Namespace == "" || id.Namespace == s.namespace

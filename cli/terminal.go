@@ -19,6 +19,22 @@ func isTerminal(in io.Reader) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
+// widthOf returns how many characters a line of a terminal has; 0 if out is none.
+func widthOf(out io.Writer) int {
+	if p, ok := out.(plain); ok {
+		out = p.Writer
+	}
+	file, ok := out.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 // isObeyed reports whether a terminal would obey a character, or show those after it in another order.
 func isObeyed(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Bidi_Control)

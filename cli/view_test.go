@@ -54,7 +54,7 @@ func TestInForce(t *testing.T) {
 			s.Rejected = &daemon.Rejection{Hash: daemon.HashOf(config.Parts{config.Key: none}), Message: "no such field"}
 		}, []string{"the daemon, v1, rejects its configuration: no such field"}, true},
 		"TooLong": {none, mirrors, func(s *daemon.Status, _ map[string]any) { s.Configuration.Parts = nil }, []string{"has not put the ConfigMap"}, false},
-		"NotLed":  {none, mirrors, func(_ *daemon.Status, paths map[string]any) { paths[leasePath] = leaseOf("", 0) }, []string{"no replica of karmada-mirror leads, so nothing is written: the last leader has released the Lease"}, false},
+		"NotLed":  {none, mirrors, func(s *daemon.Status, paths map[string]any) { s.Resources, paths[leasePath] = failing, leaseOf("", 0) }, []string{"no replica of karmada-mirror leads, so nothing is written: the last leader has released the Lease"}, false},
 		"Stopped": {mirrors, mirrors, func(_ *daemon.Status, paths map[string]any) { paths[leasePath] = leaseOf("one", time.Hour) }, []string{"one last renewed the Lease 1h0m0s ago, by the clock here"}, true},
 		"ClockBack": {mirrors, mirrors, func(_ *daemon.Status, paths map[string]any) {
 			paths[leasePath] = &answers{leaseOf("one", time.Hour), leaseOf("one", time.Hour-2*time.Second)}

@@ -71,11 +71,18 @@ func (w Wave) tell(why func(Wait) string) string {
 	if w.IsDone() {
 		return name
 	}
+	return name + " waits: " + w.tellWaits(why)
+}
+
+// WaitsFor says for what a wave waits.
+func (w Wave) WaitsFor() string { return w.tellWaits(func(wait Wait) string { return wait.Because }) }
+
+func (w Wave) tellWaits(why func(Wait) string) string {
 	var waits []string
 	for _, wait := range w.Waits {
 		waits = append(waits, wait.Cluster+" "+why(wait))
 	}
-	return name + " waits: " + aggregate.SomeOf(waits)
+	return aggregate.SomeOf(waits)
 }
 
 // maxText is how much a message shows of a wave.

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestTableFits: in a terminal, a line is no longer than the terminal is wide, as long as there is room for a message, and a
+// pipe gets all of it.
+func TestTableFits(t *testing.T) {
+	long := strings.Repeat("the message, ü, ", 20)
+	lines := []mirrorStatus{
+		{Source: sourceName{"autoscaling", "HorizontalPodAutoscaler", "orders", "orders"}, Cluster: "m1", Message: long},
+		{Source: sourceName{"shop.example", "Coupon", "orders", "ten"}, Cluster: "m1", Work: &workStatus{Name: "ten-978877d46", Applied: "True", Health: "Healthy"}},
+		{Source: sourceName{"", "Node", "", "one"}, Cluster: "m1", Waits: true, Message: "short"},
+	}
+	for _, c := range []struct {
+		width            int
+		wide, namespaces bool
+		anywhere         bool
+		has, lacks       []string
+	}{
+		{100, false, false, false, []string{"hpa/orders ", "coupon.shop.example/ten ", "node/one", "Later", "short", "…"}, []string{"WORK", "978877d46", "orders/orders", "NAMESPACE"}},
+		{60, false, false, false, []string{string([]rune(long)[:leastMessage-1]) + "…"}, []string{"WORK"}},
+		{140, false, true, false, []string{"NAMESPACE", "orders      hpa/orders "}, []string{"WORK"}},
+		{140, false, false, true, []string{"hpa/orders/orders ", "node/one "}, []string{"WORK"}},
+		{100, true, false, false, []string{long, "HorizontalPodAutoscaler.autoscaling/orders/orders", "/ten-978877d46"}, []string{"…"}},
+		{0, false, false, false, []string{long, "HorizontalPodAutoscaler.autoscaling/orders/orders", "ten-978877d46"}, []string{"…"}},
+	} {
+		t.Run(fmt.Sprint(c.width, c.wide, c.namespaces, c.anywhere), func(t *testing.T) {
+			var out bytes.Buffer
+			table := newStatusTable(c.wide, c.namespaces, &out)
+			table.width, table.isAnywhere = c.width, c.anywhere
+			for _, line := range lines {
+				if err := table.print(line); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := table.flush(); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.has {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("%q is missing:\n%s", want, &out)
+				}
+			}
+			for _, no := range c.lacks {
+				if strings.Contains(out.String(), no) {
+					t.Errorf("%q is there:\n%s", no, &out)
+				}
+			}
+			for line := range strings.Lines(out.String()) {
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); c.width >= 100 && !c.wide && n > c.width {
+					t.Errorf("a line of %d characters in %d:\n%s", n, c.width, line)
+				}
+			}
+		})
+	}
+}
+
+// TestCells: a word says how an object is in a cluster, and what is not about its present content is not called applied.
+func TestCells(t *testing.T) {
+	three := int64(3)
+	done := func(change func(*workStatus)) *workStatus {
+		w := &workStatus{State: "Applied", Applied: "True", Health: "Healthy"}
+		change(w)
+		return w
+	}
+	nothing := func(*workStatus) {}
+	for name, c := range map[string]struct {
+		line          mirrorStatus
+		applied, cell string
+	}{
+		"Done":      {mirrorStatus{Decision: "Wanted", Work: done(nothing)}, "True", "OK"},
+		"Ready":     {mirrorStatus{Decision: "Wanted", Work: done(func(w *workStatus) { w.Ready, w.Wanted = &three, &three })}, "True", "3/3"},
+		"Unhealthy": {mirrorStatus{Decision: "Wanted", Work: done(func(w *workStatus) { w.Health = "Unhealthy" })}, "True", "Unhealthy"},
+		"NoHealth":  {mirrorStatus{Decision: "Wanted", Work: done(func(w *workStatus) { w.Health = "" })}, "True", "Unknown"},
+		"Failed":    {mirrorStatus{Decision: "Wanted", Work: done(func(w *workStatus) { w.Applied = "False" })}, "False", "Failed"},
+		"Pending":   {mirrorStatus{Decision: "Wanted", Work: done(func(w *workStatus) { w.Applied = "" })}, "", "Pending"},
+		"Outdated":  {mirrorStatus{Decision: "Wanted", Operation: "update", Work: done(nothing)}, "True", "Outdated"},
+		"Suspended": {mirrorStatus{Decision: "Wanted", Work: done(func(w *workStatus) { w.State = "suspended" })}, "Suspended", "Suspended"},
+		"Later":     {mirrorStatus{Decision: "Unknown", Waits: true, Work: done(nothing)}, "Later", "Later"},
+		"LaterNew":  {mirrorStatus{Decision: "Unknown", Waits: true}, "Later", "Later"},
+		"Missing":   {mirrorStatus{Decision: "Wanted", Operation: "create"}, "", "Missing"},
+		"Refused":   {mirrorStatus{Decision: "Unknown", Work: done(nothing)}, "True", "Refused"},
+		"Leaving":   {mirrorStatus{Decision: "Unwanted", Operation: "delete", Work: done(nothing)}, "True", "Leaving"},
+		"Held":      {mirrorStatus{Decision: "Unwanted", Work: done(func(w *workStatus) { w.DeletionHeld = true })}, "True", "Held"},
+	} {
+		if applied, cell := c.line.appliedCell(), c.line.cell(); applied != c.applied || cell != c.cell {
+			t.Errorf("%s: %q and %q, want %q and %q", name, applied, cell, c.applied, c.cell)
+		}
+	}
+}
+
+// TestAilment: what a reported status says is amiss is said in its words.
+func TestAilment(t *testing.T) {
+	type fields = map[string]any
+	condition := func(kind, status, reason, message string) any {
+		return fields{"type": kind, "status": status, "reason": reason, "message": message}
+	}
+	for want, status := range map[string]fields{
+		"": {"conditions": []any{condition("Available", "True", "a", "b"), condition("Stalled", "False", "a", "b"), condition("Custom", "False", "a", "b")}},
+		"Progressing is False: ProgressDeadlineExceeded: it has timed out": {"conditions": []any{condition("Available", "True", "", ""), condition("Progressing", "False", "ProgressDeadlineExceeded", "it has timed out")}},
+		"phase Pending": {"phase": "Pending"},
+		"Failed is True: BackoffLimitExceeded; phase Failed": {"phase": "Failed", "conditions": []any{condition("Failed", "True", "BackoffLimitExceeded", "")}},
+		"Ready is Unknown": {"conditions": []any{"odd", fields{"type": int64(1)}, condition("Ready", string(metav1.ConditionUnknown), "", "")}},
+	} {
+		if got := ailmentOf(status); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := ailmentOf(nil); got != "" {
+		t.Errorf("of nothing: %q", got)
+	}
+}
