@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
@@ -45,29 +46,31 @@ func (c *checker) checkLease(ctx context.Context) error {
 		return nil
 	}
 	c.pass("%s leads", l.identity)
-	c.checkStatus(l.identity)
+	c.checkStatus()
 	return nil
 }
 
 // checkStatus looks at what the leader says of itself.
-func (c *checker) checkStatus(leader string) {
+func (c *checker) checkStatus() {
 	if c.view == nil {
 		return
 	}
 	s := c.view.status
-	if s == nil || s.Leader != leader {
-		c.warn("kubectl apply --server-side -k manifests/karmada, and see the log of the leader", "the leader does not say what it does in ConfigMap %s, or you may not read it", daemon.StatusName(c.name))
+	if s == nil {
+		c.warn("kubectl apply --server-side -k manifests/karmada, and see the log of the leader", "the leader does not say what it does in ConfigMap %s, not yet, or you may not read it", daemon.StatusName(c.name))
 		return
 	}
 	c.pass("it is karmada-mirror %s, and leads since %s", s.Version, stamp(s.Since))
 	if c.view.isInForce() {
 		c.pass("it has the configuration in force, since %s", stamp(s.Configuration.Since))
+	} else if c.view.mistake != nil { // which is said above
+		c.warn("", "it has the configuration of %s in force", stamp(s.Configuration.Since))
 	} else {
-		c.fail(correctIt, "%s", c.view.notInForce())
+		c.fail("", "%s", c.view.notInForce())
 	}
 	for _, r := range s.Resources {
 		if r.Reason != "" && r.State != watch.Pending {
-			c.fail("see the runbook KarmadaMirrorWatchDegraded", "it cannot watch %s since %s: %s", r.Resource, stamp(*r.Since), r.Reason)
+			c.fail("see the runbook KarmadaMirrorWatchDegraded", "it cannot watch %s since %s: %s", r.Resource, stamp(ptr.Deref(r.Since, metav1.Time{})), r.Reason)
 		}
 	}
 }

@@ -139,7 +139,10 @@ func (d *deletions) held(ctx context.Context) (works []heldWork, err error) {
 	}
 	v, err := readView(ctx, client, d.configMap)
 	if d.unread = err; err == nil {
-		d.configuration, _, d.unread = v.inForce()
+		configuration, told, isKnown := v.inForce()
+		if d.configuration = configuration; !isKnown {
+			d.unread = errors.New(told)
+		}
 	}
 	works, err = heldWorks(ctx, connection, d.configuration, *d.connection.Namespace)
 	if !isServed && !slices.ContainsFunc(works, isOf) {

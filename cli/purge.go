@@ -173,6 +173,9 @@ func (p *purgeCommand) prepare(ctx context.Context) error {
 func (p *purgeCommand) configure(ctx context.Context) error {
 	p.leftovers.Configurations = nil
 	own, err := readView(ctx, p.client, p.configMap)
+	if err == nil {
+		err = own.mistake
+	}
 	isGone := apierrors.IsNotFound(err) && !errors.Is(err, errNotKarmada)
 	switch {
 	case p.uninstalled && isGone:
@@ -182,10 +185,8 @@ func (p *purgeCommand) configure(ctx context.Context) error {
 		return err
 	case p.uninstalled:
 		return fmt.Errorf("karmada-mirror is not uninstalled: ConfigMap %q exists", p.configMap)
-	case own.mistake != nil:
-		return own.mistake
-	case own.status != nil && own.absence == "" && !own.isInForce():
-		return fmt.Errorf("cannot delete what the daemon would write again: %s", own.notInForce())
+	case own.status != nil && !own.isInForce():
+		return fmt.Errorf("cannot delete what the daemon may write again: %s", own.notInForce())
 	default:
 		if r, ok := own.configuration.Resource(p.leftovers.Resource); ok && len(r.Namespaces) == 0 {
 			return fmt.Errorf("%s is in the configuration, for all namespaces: remove it from ConfigMap %q first", p.leftovers.Resource, p.configMap)
@@ -209,11 +210,17 @@ func (p *purgeCommand) configureOthers(ctx context.Context) error {
 		if other.Name == name.Name || !isConfiguration(other.Data) {
 			continue
 		}
-		c, err := config.ParseConfigMap(other.Data)
-		if err != nil {
-			return fmt.Errorf("cannot tell what another daemon mirrors: ConfigMap %q: %w", other.Name, err)
+		v, err := readView(ctx, p.client, other.Namespace+"/"+other.Name)
+		if err == nil {
+			err = v.mistake
 		}
-		p.leftovers.Configurations = append(p.leftovers.Configurations, c)
+		if err != nil {
+			return fmt.Errorf("cannot tell what another daemon mirrors: %w", err)
+		}
+		if v.status != nil && !v.isInForce() {
+			return fmt.Errorf("cannot tell what another daemon mirrors, that of ConfigMap %q: %s", other.Name, v.notInForce())
+		}
+		p.leftovers.Configurations = append(p.leftovers.Configurations, v.configuration)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ type sources struct {
 	client        dynamic.Interface
 	served        meta.RESTMapper // see mapper
 	configuration *config.Configuration
-	// cmd is the command that reads, and told what that has said about the daemon. status is what the daemon says; nil if it is not known.
+	// cmd is the command that reads, and told about what of the daemon that has warned. status is what the daemon says; nil if it is not known.
 	cmd    *cobra.Command
 	told   sets.Set[string]
 	status *daemon.Status
@@ -112,31 +112,30 @@ func (s *sources) readConfiguration(ctx context.Context, client kubernetes.Inter
 	}
 	s.status = v.status
 	if v.absence != "" {
-		s.status = nil // what no leader watches any more
-		s.warn("no replica of karmada-mirror leads, so nothing is written: " + v.absence + ". See karmada-mirror check.")
+		s.warn("leader", "no replica of karmada-mirror leads, so nothing is written: "+v.absence+". See karmada-mirror check.")
 	}
-	configuration, told, err := v.inForce()
-	switch {
-	case err != nil:
-		s.warn(err.Error() + "\n  The daemon keeps the configuration that it had before. This command does not know it. " + correctIt)
+	configuration, told, isKnown := v.inForce()
+	if told != "" {
+		s.warn("configuration", told)
+	}
+	if !isKnown {
 		s.isUnknown, s.readable = true, configuration
 		return s.configuration, nil // as it was before, like the daemon
-	case told != "":
-		s.warn(told)
 	}
 	return configuration, nil
 }
 
-// warn says something about the daemon, once.
-func (s *sources) warn(text string) {
-	if !s.told.Has(text) {
-		s.told.Insert(text)
-		first, rest, isLong := strings.Cut(text, "\n  ")
-		if isLong {
-			rest = "\n  " + oneLine(rest)
-		}
-		fmt.Fprintln(plain{s.cmd.ErrOrStderr()}, "warning: "+oneLine(first)+rest)
+// warn says something about the daemon, once of each topic.
+func (s *sources) warn(topic, text string) {
+	if s.told.Has(topic) {
+		return
 	}
+	s.told.Insert(topic)
+	first, rest, isLong := strings.Cut(text, "\n  ")
+	if isLong {
+		rest = "\n  " + oneLine(rest)
+	}
+	fmt.Fprintln(plain{s.cmd.ErrOrStderr()}, "warning: "+oneLine(first)+rest)
 }
 
 // warnOfWatches says what the daemon cannot watch of what decides about these objects, or about all of some kinds; nil for all kinds.
@@ -156,7 +155,7 @@ func (s *sources) warnOfWatches(refs []gather.SourceRef, kinds []*meta.RESTMappi
 		if r.Reason == "" || r.State == watch.Pending || len(concerned) > 0 && !isOfAll && !concerned.Has(r.Resource) {
 			continue
 		}
-		s.warn(fmt.Sprintf("the daemon cannot watch %s, so that it does not act on changes: %s. See karmada-mirror check.", r.Resource, r.Reason))
+		s.warn(r.Resource, fmt.Sprintf("the daemon cannot watch %s, and acts on changes late or not at all: %s. See karmada-mirror check.", r.Resource, r.Reason))
 	}
 }
 

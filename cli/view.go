@@ -7,6 +7,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,95 +20,152 @@ import (
 
 // view is what can be read of a daemon: its ConfigMap, and what the replica that leads says.
 type view struct {
-	parts config.Parts
+	parts     config.Parts
+	approvals config.Approvals
 	// configuration is what can be used of the ConfigMap, and mistake why that is not all of it. It is nil if that is nothing.
 	configuration *config.Configuration
 	mistake       error
-	// status is nil if it cannot be read.
+	// status is what the replica that leads says; nil if it is not known.
 	status *daemon.Status
 	// absence says why no replica leads; empty if one does, or it is not known.
 	absence string
 }
 
+const (
+	// forcePeriod is how often to look whether a changed configuration is in force, and forceWait for how long: a daemon says it within a second or two.
+	forcePeriod = 500 * time.Millisecond
+	forceWait   = 4 * time.Second
+)
+
 // readView reads the ConfigMap with that namespace/name, and what belongs to it. If the ConfigMap cannot be read, the error says
-// whether the API server is the wrong one.
+// whether the API server is the wrong one. Of one that was deleted, the mistake does, if there is a replica that leads and has its own.
 func readView(ctx context.Context, client kubernetes.Interface, configMap string) (*view, error) {
 	name, err := parseConfigMap(configMap)
 	if err != nil {
 		return nil, err
 	}
+	v := &view{}
 	read, err := client.CoreV1().ConfigMaps(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
-	if err != nil {
+	switch {
+	case err == nil:
+		v.take(read, configMap)
+	case apierrors.IsNotFound(err):
 		err = blameServer(ctx, client, fmt.Errorf("cannot read the daemon's configuration: %w", err))
-		if apierrors.IsNotFound(err) && !errors.Is(err, errNotKarmada) {
-			err = fmt.Errorf("%w\n  is karmada-mirror installed (karmada-mirror check)? If its ConfigMap has another name, give --config-map", err)
+		if errors.Is(err, errNotKarmada) {
+			return nil, err
 		}
-		return nil, err
+		v.mistake = fmt.Errorf("%w\n  is karmada-mirror installed (karmada-mirror check)? If its ConfigMap has another name, give --config-map", err)
+	default:
+		return nil, blameServer(ctx, client, fmt.Errorf("cannot read the daemon's configuration: %w", err))
 	}
-	v := &view{parts: config.PartsOf(read.Data)}
-	v.configuration, v.mistake = config.ParseConfigMap(read.Data)
-	if v.configuration != nil {
-		v.configuration.Approvals, _ = approvalsOn(read) // the daemon says what is wrong with the others
+	v.readStatus(ctx, client, name)
+	if err != nil && v.status == nil {
+		return nil, v.mistake
+	}
+	return v, nil
+}
+
+// take takes over what a ConfigMap has.
+func (v *view) take(c *corev1.ConfigMap, name string) {
+	v.parts = config.PartsOf(c.Data)
+	v.approvals, _ = approvalsOn(c) // the daemon says what is wrong with the others
+	if v.configuration, v.mistake = config.ParseConfigMap(c.Data); v.configuration != nil {
+		v.configuration.Approvals = v.approvals
 	}
 	if v.mistake != nil {
-		v.mistake = fmt.Errorf("ConfigMap %q: %w", configMap, v.mistake)
+		v.mistake = fmt.Errorf("ConfigMap %q: %w", name, v.mistake)
 	}
-	if v.status, err = readStatus(ctx, client, name); err != nil || v.status == nil || v.status.Lease == "" {
-		return v, err
+}
+
+// readStatus reads what the daemon says of itself, and whether it leads. Whatever of it cannot be read is not known. It waits for a
+// moment for a configuration that is new.
+func (v *view) readStatus(ctx context.Context, client kubernetes.Interface, configMap types.NamespacedName) {
+	look := func(context.Context) (isSettled bool, err error) { // with a context that lasts
+		v.status = readStatus(ctx, client, configMap)
+		return v.status == nil || v.isInForce() || v.isRejected(), nil
+	}
+	if isSettled, _ := look(ctx); !isSettled && hasTime(ctx, forceWait) {
+		_ = wait.PollUntilContextTimeout(ctx, forcePeriod, forceWait, false, look)
+	}
+	switch {
+	case v.status == nil:
+		return
+	case v.status.Lease == "": // nothing says whether the process still runs
+		if !v.isInForce() {
+			v.status = nil
+		}
+		return
 	}
 	lease, err := parseConfigMap(v.status.Lease)
 	if err != nil {
-		return v, nil // only the daemon writes it
+		return
 	}
 	leader, err := readLeader(ctx, client, lease)
-	if apierrors.IsForbidden(err) {
-		err = nil
+	if err != nil {
+		return
 	}
-	v.absence = leader.absence
-	return v, err
+	if v.absence = leader.absence; v.absence != "" || leader.identity != v.status.Leader { // the one that leads now has said nothing yet
+		v.status = nil
+	}
 }
 
-// readStatus reads what a daemon says of itself; nil if there is nothing that the user may read.
-func readStatus(ctx context.Context, client kubernetes.Interface, configMap types.NamespacedName) (*daemon.Status, error) {
+// readStatus reads what a daemon says of itself; nil if there is nothing that the user may read, as of an older daemon.
+func readStatus(ctx context.Context, client kubernetes.Interface, configMap types.NamespacedName) *daemon.Status {
 	name := daemon.StatusName(configMap)
 	read, err := client.CoreV1().ConfigMaps(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err), apierrors.IsForbidden(err): // an older daemon, or rights for one
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("cannot read the daemon's status: %w", err)
+	if err != nil {
+		return nil
 	}
-	status, _ := daemon.StatusOf(read) // what only a daemon writes can be decoded, or another version wrote it
-	return status, nil
+	status, err := daemon.StatusOf(read)
+	if err != nil || status == nil || status.Leader == "" { // another version wrote it, or no daemon
+		return nil
+	}
+	return status
 }
 
-// inForce returns the configuration that the daemon uses, and what to tell about it: nothing, if it is the one in the ConfigMap. If
-// it is not known, the error is the mistake in that.
-func (v *view) inForce() (inForce *config.Configuration, told string, err error) {
-	if v.status == nil || v.absence != "" || v.isInForce() {
-		return v.configuration, "", v.mistake
+// inForce returns the configuration that the daemon uses, and what to tell about it: nothing, if it is the one in the ConfigMap. If it
+// is not known, it is what can be read of the one in the ConfigMap: what the daemon watches, for certain, and not all that it says.
+func (v *view) inForce() (inForce *config.Configuration, told string, isKnown bool) {
+	switch {
+	case v.mistake == nil && (v.status == nil || v.isInForce()):
+		return v.configuration, "", true
+	case v.status == nil:
+		keeps := "The daemon keeps the configuration that it had before. This command does not know it. "
+		if v.absence != "" {
+			keeps = "A replica that starts does not lead before there is a configuration without mistakes. "
+		}
+		return v.configuration, v.mistake.Error() + "\n  " + keeps + correctIt, false
+	case v.isInForce():
+		return v.configuration, v.mistake.Error() + "\n  The daemon, " + v.status.Version + ", has it in force, and is newer than this command.", false
 	}
-	if inForce, err = v.status.Configuration.Parts.Parse(); err != nil || v.status.Configuration.Parts == nil { // too long, or newer than this command
-		return v.configuration, v.notInForce(), v.mistake
+	if v.mistake == nil && !v.isRejected() { // the daemon may follow it, and not be able to say so
+		return v.configuration, v.notInForce() + " This command goes by the ConfigMap.", true
 	}
-	if v.configuration != nil {
-		inForce.Approvals = v.configuration.Approvals
+	parts := v.status.Configuration.Parts
+	inForce, err := parts.Parse()
+	if err != nil || len(parts) == 0 || !v.isRejected() { // it is newer than this command, or too long, or the status is old
+		return v.configuration, v.notInForce() + " This command does not know it.", false
 	}
-	return inForce, v.notInForce(), nil
+	inForce.Approvals = v.approvals
+	return inForce, v.notInForce() + " This command uses it, too.", true
 }
 
 func (v *view) isInForce() bool { return v.status.Configuration.Hash == daemon.HashOf(v.parts) }
 
+func (v *view) isRejected() bool {
+	return v.status.Rejected != nil && v.status.Rejected.Hash == daemon.HashOf(v.parts)
+}
+
 // notInForce says why what the ConfigMap has is not in force.
 func (v *view) notInForce() string {
-	why := "the daemon has not put the ConfigMap of its configuration into force as it is now"
-	switch rejected := v.status.Rejected; {
+	stays := fmt.Sprintf("\n  The configuration of %s stays in force. %s", stamp(v.status.Configuration.Since), correctIt)
+	switch {
+	case !v.isRejected():
+		return fmt.Sprintf("the daemon does not say that it has put its ConfigMap into force as it is now\n  It last said so at %s. See its log.", stamp(v.status.Configuration.Since))
 	case v.mistake != nil:
-		why = v.mistake.Error()
-	case rejected != nil && rejected.Hash == daemon.HashOf(v.parts):
-		why = fmt.Sprintf("the daemon, %s, rejects its configuration: %s", v.status.Version, rejected.Message)
+		return v.mistake.Error() + stays
 	}
-	return why + fmt.Sprintf("\n  The configuration of %s stays in force, and is used here. ", stamp(v.status.Configuration.Since)) + correctIt
+	return fmt.Sprintf("the daemon, %s, rejects its configuration: %s%s", v.status.Version, v.status.Rejected.Message, stays)
 }
 
 const correctIt = "Correct it: karmada-mirror validate -f FILE."
@@ -134,9 +192,16 @@ func readLeader(ctx context.Context, client kubernetes.Interface, name types.Nam
 		return leader{lease: lease, absence: "the last leader has released the Lease"}, nil
 	}
 	l := leader{lease: lease, identity: *spec.HolderIdentity}
-	since := time.Since(spec.RenewTime.Time).Round(time.Second)
-	if isOld := since > time.Duration(*spec.LeaseDurationSeconds)*time.Second; (isOld || since < 0) && !isRenewed(ctx, client, lease) {
+	since, lasts := time.Since(spec.RenewTime.Time).Round(time.Second), time.Duration(*spec.LeaseDurationSeconds)*time.Second
+	if since.Abs() <= lasts { // or the clock here is a little behind
+		return l, nil
+	}
+	switch isRenewed, isKnown := isRenewed(ctx, client, lease); {
+	case isRenewed || !isKnown:
+	case since > 0:
 		l.absence = fmt.Sprintf("%s last renewed the Lease %s ago, by the clock here", l.identity, since)
+	default:
+		l.absence = fmt.Sprintf("%s has not renewed the Lease for %s", l.identity, renewWait)
 	}
 	return l, nil
 }
@@ -147,10 +212,21 @@ const (
 	renewPeriod = 500 * time.Millisecond
 )
 
-// isRenewed reports whether a leader renews its Lease: its clock may differ from the one here.
-func isRenewed(ctx context.Context, client kubernetes.Interface, lease *coordinationv1.Lease) bool {
-	return nil == wait.PollUntilContextTimeout(ctx, renewPeriod, renewWait, false, func(ctx context.Context) (bool, error) {
+// isRenewed reports whether a leader renews its Lease: its clock may differ from the one here. That is not known if there is not the time
+// to find out.
+func isRenewed(ctx context.Context, client kubernetes.Interface, lease *coordinationv1.Lease) (isRenewed, isKnown bool) {
+	if !hasTime(ctx, renewWait) {
+		return false, false
+	}
+	err := wait.PollUntilContextTimeout(ctx, renewPeriod, renewWait, false, func(ctx context.Context) (bool, error) {
 		now, err := client.CoordinationV1().Leases(lease.Namespace).Get(ctx, lease.Name, metav1.GetOptions{})
 		return err == nil && !now.Spec.RenewTime.Equal(lease.Spec.RenewTime), nil
 	})
+	return err == nil, ctx.Err() == nil
+}
+
+// hasTime reports whether there is the time to find something out about the daemon: it must not take that of what the command is for.
+func hasTime(ctx context.Context, longest time.Duration) bool {
+	deadline, isLimited := ctx.Deadline()
+	return !isLimited || time.Until(deadline) > 4*longest
 }

@@ -32,8 +32,9 @@ const (
 	statusTimeout = 30 * time.Second
 	// brief is for how long a watch may fail before the status says so: they end and begin again.
 	brief = 30 * time.Second
-	// maxStatusParts is how many bytes of a configuration are repeated in a status, and maxStatusMessage how many characters of a message: a ConfigMap holds 1 MiB.
-	maxStatusParts   = 512 << 10
+	// maxStatus is how many bytes of a status are written, of the 1 MiB that a ConfigMap holds, and maxStatusMessage how many characters of
+	// a message.
+	maxStatus        = 900 << 10
 	maxStatusMessage = 1024
 )
 
@@ -61,7 +62,7 @@ type Configuration struct {
 	Hash            string      `json:"hash"`
 	ResourceVersion string      `json:"resourceVersion"`
 	Since           metav1.Time `json:"since"`
-	// Parts are nil if they are very long.
+	// Parts are nil if they are too long.
 	Parts config.Parts `json:"parts,omitempty"`
 }
 
@@ -110,15 +111,7 @@ func HashOf(parts config.Parts) string {
 
 // accepted notes that a configuration is in force.
 func (d *daemon) accepted(c *configuration) {
-	size := 0
-	for name, text := range c.parts {
-		size += len(name) + len(text)
-	}
-	now := Configuration{Hash: HashOf(c.parts), ResourceVersion: c.ResourceVersion, Since: metav1.Now()}
-	if size <= maxStatusParts {
-		now.Parts = c.parts
-	}
-	d.inForce.Store(&now)
+	d.inForce.Store(&Configuration{Hash: HashOf(c.parts), ResourceVersion: c.ResourceVersion, Since: metav1.Now(), Parts: c.parts})
 	d.rejected.Store(nil)
 }
 
@@ -140,17 +133,17 @@ func (d *daemon) publishStatus(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		since, configuration := d.controller.LeadsSince(), d.inForce.Load()
 		if since.IsZero() || configuration == nil {
-			written = nil
+			written, next, rewrite = nil, time.Time{}, time.Time{}
 			return
 		}
 		now, status := time.Now(), d.status(since, configuration)
 		isNews := written == nil || written.Configuration.Since != status.Configuration.Since || written.Rejected != status.Rejected
-		if now.Before(next) && !isNews || now.Before(rewrite) && reflect.DeepEqual(written, status) {
+		if now.Before(next) && !isNews || now.Before(rewrite) && reflect.DeepEqual(written.withoutReasons(), status.withoutReasons()) {
 			return
 		}
 		if err := d.writeStatus(ctx, status); err != nil && ctx.Err() == nil {
 			failures.Warn("cannot write what the commands show of this replica", zap.Stringer("configmap", StatusName(d.options.configMapName)), zap.Error(err))
-			next, rewrite, written = now.Add(time.Minute), now.Add(time.Minute), status
+			next, rewrite, written = now.Add(statusPause), now.Add(statusPause), status
 			return
 		}
 		next, rewrite, written = now.Add(statusPause), now.Add(statusAge), status
@@ -183,11 +176,32 @@ func resourceStatus(resource string, of watch.Status) ResourceStatus {
 	return s
 }
 
+// withoutReasons returns a copy without why watches fail: that may differ at each attempt.
+func (s *Status) withoutReasons() *Status {
+	clone := *s
+	clone.Resources = slices.Clone(s.Resources)
+	for i := range clone.Resources {
+		clone.Resources[i].Reason = ""
+	}
+	return &clone
+}
+
+// encode returns the Status as YAML, without what does not fit into a ConfigMap.
+func (s *Status) encode() ([]byte, error) {
+	text, err := yaml.Marshal(s)
+	if err != nil || len(text) <= maxStatus {
+		return text, err
+	}
+	short := s.withoutReasons()
+	short.Configuration.Parts = nil
+	return yaml.Marshal(short)
+}
+
 // writeStatus writes the Status unless the ConfigMap, which must exist, has it already.
 func (d *daemon) writeStatus(ctx context.Context, status *Status) error {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	text, err := yaml.Marshal(status)
+	text, err := status.encode()
 	if err != nil {
 		return err
 	}

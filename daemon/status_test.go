@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -33,15 +34,35 @@ func TestResourceStatus(t *testing.T) {
 	}
 }
 
-// TestLongConfiguration: a ConfigMap has room for a configuration that is nearly as large as another can hold.
-func TestLongConfiguration(t *testing.T) {
-	for size, isRepeated := range map[int]bool{100: true, maxStatusParts + 1: false} {
+// TestLongStatus: whatever a configuration is made of, the status fits into a ConfigMap, and what is in it can be read again.
+func TestLongStatus(t *testing.T) {
+	for name, text := range map[string]string{"short": "a: b\n", "lines": strings.Repeat("a\n", 1<<18), "long": strings.Repeat("x", 1<<20-1), "umlauts": strings.Repeat("# ü\t\n", 1<<16)} {
 		d := &daemon{}
-		d.rejects(nil, errDeleted)
-		d.accepted(&configuration{parts: config.Parts{"a": strings.Repeat("x", size)}})
-		if now := d.inForce.Load(); now.Hash == "" || (now.Parts != nil) != isRepeated || d.rejected.Load() != nil {
-			t.Errorf("of %d bytes: %t", size, now.Parts != nil)
+		d.rejects(nil, errors.New(strings.Repeat("x", 1<<20)))
+		d.accepted(&configuration{parts: config.Parts{config.Key: text}})
+		s := &Status{Leader: "one", Configuration: *d.inForce.Load(), Rejected: d.rejected.Load()}
+		for range 1000 {
+			s.Resources = append(s.Resources, resourceStatus("pages", watch.Status{State: watch.Syncing, Err: errors.New("lost"), ErrSince: time.Now()}))
 		}
+		encoded, err := s.encode()
+		if err != nil || len(encoded) > 1<<20 || s.Rejected != nil {
+			t.Errorf("%s: %d bytes, %v", name, len(encoded), err)
+		}
+		read, err := StatusOf(&corev1.ConfigMap{Data: map[string]string{statusKey: string(encoded)}})
+		if err != nil || read.Configuration.Hash != HashOf(s.Configuration.Parts) || read.Configuration.Parts != nil && read.Configuration.Parts[config.Key] != text || name == "short" && read.Configuration.Parts == nil {
+			t.Errorf("%s: it is not what was written: %v", name, err)
+		}
+	}
+}
+
+// TestSameReasons: why a watch fails may differ at each attempt, and is no news.
+func TestSameReasons(t *testing.T) {
+	of := func(state watch.State, reason string) *Status {
+		return &Status{Resources: []ResourceStatus{{Resource: "pages", State: state, Reason: reason}}}
+	}
+	if one := of(watch.Degraded, "stream 1"); !reflect.DeepEqual(one.withoutReasons(), of(watch.Degraded, "stream 3").withoutReasons()) || one.Resources[0].Reason == "" ||
+		reflect.DeepEqual(one.withoutReasons(), of(watch.Syncing, "stream 1").withoutReasons()) {
+		t.Error("a reason is news, or is lost, or a state is no news")
 	}
 }
 

@@ -129,7 +129,7 @@ var commands = map[string]func(*machine) error{
 			says("explain widgets wheel -n b", "m1"), says("status -A", "wheel"), m.started, m.quiet)
 	},
 	"TellsWhatIsInForce": func(m *machine) error { // not what the ConfigMap has, with a mistake in it, but what the daemon still does
-		const stays = "stays in force, and is used here"
+		const stays = "This command uses it, too."
 		return m.tell(m.page(to("m1,m2")), m.quiet, m.silent("status -A"), m.part("own.yaml", configurationHead+"resorces: []\n"), pause(5*time.Second),
 			m.runs("status -A", `unknown field "resorces"`, stays, "page-0"), m.runs("wait configmaps/page-0 -n a --timeout=5s", stays), m.runs("explain configmaps/page-0 -n a", stays, "its resource is in the configuration"),
 			m.runs("diff configmaps/page-0 -n a", stays), m.refuses("purge --resource services --yes", "resorces"),
