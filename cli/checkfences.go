@@ -38,7 +38,7 @@ func (c *checker) checkFences(ctx context.Context) error {
 	if c.configuration == nil {
 		return nil
 	}
-	for _, warning := range c.configuration.Warnings() {
+	for _, warning := range c.configuration.Warnings() { // what an aggregated API server serves is looked at
 		c.warn("docs/how-to/let-tenants-mirror.md", "%s", warning)
 	}
 	return c.checkAggregated(ctx)

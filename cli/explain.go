@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -64,5 +66,14 @@ func (e *explainCommand) one(ctx context.Context, ref gather.SourceRef) error {
 		explanation.Steps[0].What = "its resource may be in the configuration, which cannot be read"
 	}
 	explanation.ClustersHidden = e.reader.HidesClusters()
+	switch s := facts.Source; {
+	case s == nil || s.Refusal != nil:
+	case !s.Asks && s.Deleted.IsZero():
+		explanation.Steps = append(explanation.Steps, e.misplaced(ctx, ref)...)
+	case !explanation.ClustersHidden:
+		for _, glob := range s.Terms.GlobsWithout(slices.Collect(maps.Keys(facts.Clusters))) {
+			explanation.Steps = append(explanation.Steps, explainedStep{Passed: true, What: glob + " chooses no cluster now"})
+		}
+	}
 	return e.print(explanation)
 }

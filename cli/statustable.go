@@ -36,6 +36,7 @@ type statusTable struct {
 	isAnywhere bool
 	out        *tabwriter.Writer
 	page       [][]string
+	widths     []int // of the columns so far, which carry over
 	count      int
 }
 
@@ -133,15 +134,18 @@ func (t *statusTable) flush() error {
 // fit cuts the messages, which are in the last column, to what the others leave of the terminal.
 func (t *statusTable) fit(columns []metav1.TableColumnDefinition) {
 	last, left := len(columns)-1, t.width
+	if t.widths == nil {
+		t.widths = make([]int, last)
+	}
 	for i, column := range columns[:last] {
 		if column.Priority > 0 {
 			continue
 		}
-		widest := len(column.Name)
+		t.widths[i] = max(t.widths[i], len(column.Name))
 		for _, row := range t.page {
-			widest = max(widest, utf8.RuneCountInString(row[i]))
+			t.widths[i] = max(t.widths[i], utf8.RuneCountInString(row[i]))
 		}
-		left -= widest + tablePadding
+		left -= t.widths[i] + tablePadding
 	}
 	for _, row := range t.page {
 		row[last] = cut(row[last], max(left, leastMessage))

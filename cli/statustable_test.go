@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -36,7 +37,8 @@ func TestTableFits(t *testing.T) {
 			var out bytes.Buffer
 			table := newStatusTable(c.wide, c.namespaces, &out)
 			table.width, table.isAnywhere = c.width, c.anywhere
-			for _, line := range lines {
+			pages := slices.Repeat([]mirrorStatus{{Source: sourceName{"", "ConfigMap", "orders", "page"}, Cluster: "m1", Message: long}}, tablePage)
+			for _, line := range slices.Concat(lines, pages) { // the second page is laid out as the first
 				if err := table.print(line); err != nil {
 					t.Fatal(err)
 				}

@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
@@ -37,9 +39,13 @@ func newValidate(transport http.RoundTripper) *cobra.Command {
 			}
 			c, err := parts.Parse()
 			if err != nil {
-				return err
+				return eachOnALine{err}
 			}
-			for _, warning := range c.Warnings() {
+			warnings := c.Warnings()
+			if unseen := c.WarnUnseen(); unseen != "" {
+				warnings = append(warnings, unseen)
+			}
+			for _, warning := range warnings {
 				fmt.Fprintln(plain{cmd.ErrOrStderr()}, "warning: "+oneLine(warning))
 			}
 			if againstCluster {
@@ -59,6 +65,38 @@ func newValidate(transport http.RoundTripper) *cobra.Command {
 	return cmd
 }
 
+// eachOnALine is an error whose mistakes are on lines of their own.
+type eachOnALine struct{ error }
+
+func (e eachOnALine) Error() string {
+	text := e.error.Error()
+	for _, several := range aggregatesIn(e.error) {
+		lines := ""
+		for _, mistake := range several.Errors() {
+			lines += "\n  " + mistake.Error()
+		}
+		text = strings.Replace(text, " "+several.Error(), lines, 1)
+	}
+	return text
+}
+
+func (e eachOnALine) Unwrap() error { return e.error }
+
+// aggregatesIn returns those in an error that have several mistakes.
+func aggregatesIn(err error) []utilerrors.Aggregate {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []utilerrors.Aggregate
+		for _, one := range joined.Unwrap() {
+			all = append(all, aggregatesIn(one)...)
+		}
+		return all
+	}
+	if several := utilerrors.Aggregate(nil); errors.As(err, &several) && len(several.Errors()) > 1 {
+		return []utilerrors.Aggregate{several}
+	}
+	return nil
+}
+
 // readParts reads the parts in files.
 func readParts(files []string, stdin io.Reader) (config.Parts, error) {
 	parts := config.Parts{}
@@ -75,7 +113,11 @@ func readParts(files []string, stdin io.Reader) (config.Parts, error) {
 			return nil, err
 		}
 		var manifest corev1.ConfigMap
-		if err := yaml.Unmarshal(data, &manifest); err != nil || manifest.Kind != "ConfigMap" {
+		err = yaml.Unmarshal(data, &manifest)
+		if err == nil && manifest.Kind != "" && manifest.Kind != config.Kind && manifest.Kind != "ConfigMap" {
+			return nil, fmt.Errorf("%s: this is a %s: give a %s, or a ConfigMap with some", file, manifest.Kind, config.Kind)
+		}
+		if err != nil || manifest.Kind != "ConfigMap" {
 			if err := add(filepath.Base(file), string(data)); err != nil {
 				return nil, err
 			}

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/karmada-target/karmada-mirror/metrics"
 )
@@ -36,16 +37,29 @@ func build() metrics.Build {
 }
 
 func newVersion() *cobra.Command {
-	return &cobra.Command{
+	var output string
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b := build()
+			if output != "" {
+				printer, err := objectPrinter(output, "json or yaml")
+				if err != nil {
+					return err
+				}
+				return printer.PrintObj(&unstructured.Unstructured{Object: map[string]any{
+					"apiVersion": statusVersion, "kind": "Version", "version": b.Version, "revision": b.Revision, "goVersion": b.GoVersion,
+				}}, cmd.OutOrStdout())
+			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "karmada-mirror %s (revision %s, %s)\n", b.Version, orUnknown(b.Revision), b.GoVersion)
 			return err
 		},
 	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "json or yaml")
+	completeWords(cmd, "output", "json", "yaml")
+	return cmd
 }
 
 func orUnknown(s string) string {

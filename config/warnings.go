@@ -10,23 +10,27 @@ import (
 )
 
 // Warnings warns of settings that are valid, but may let users bypass a restriction.
-func (c *Configuration) Warnings() []string {
-	var warnings []string
+func (c *Configuration) Warnings() (warnings []string) {
 	for i, rule := range c.Authorization {
 		if keys := writableKeys(rule.NamespaceSelector); len(keys) > 0 {
 			warnings = append(warnings, fmt.Sprintf("authorization[%d].namespaceSelector: anyone who may label a Namespace (%s) can make this rule match it; name the namespaces, or keep their owners from writing those labels", i, strings.Join(keys, ", ")))
 		}
 	}
+	return warnings
+}
+
+// WarnUnseen warns of groups that an aggregated API server may serve; empty if there is nothing to warn of.
+func (c *Configuration) WarnUnseen() string {
 	var groups []string
 	for _, r := range c.Resources {
 		if !isBuiltIn(r.Group) && !slices.Contains(groups, r.Group) {
 			groups = append(groups, r.Group)
 		}
 	}
-	if len(groups) > 0 && c.Authorization == nil {
-		warnings = append(warnings, fmt.Sprintf("resources: if an aggregated API server serves %s, admission policies do not see writes to it: restrict mirroring by authorization (karmada-mirror check knows what serves it)", strings.Join(groups, ", ")))
+	if len(groups) == 0 || c.Authorization != nil {
+		return ""
 	}
-	return warnings
+	return fmt.Sprintf("resources: if an aggregated API server serves %s, admission policies do not see writes to it: restrict mirroring by authorization (karmada-mirror check knows what serves it)", strings.Join(groups, ", "))
 }
 
 // writableKeys returns the label keys in a selector that the owner of a Namespace may write.

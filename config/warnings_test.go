@@ -24,6 +24,9 @@ func TestWarnings(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := c.Warnings()
+			if unseen := c.WarnUnseen(); unseen != "" {
+				got = append(got, unseen)
+			}
 			if len(got) != len(tc.want) {
 				t.Fatalf("%s: %q", tc.reason, got)
 			}

@@ -69,7 +69,8 @@ const (
 	ExecutionFinalizer = "karmada.io/execution-controller"
 )
 
-const ownPrefix = "karmada.target/"
+// Domain begins each key of ours.
+const Domain = "karmada.target/"
 
 // Karmada's own keys that karmada-io/api does not export (pkg/util/constants.go
 // in v1.18.2).

@@ -9,7 +9,7 @@ import (
 // administrator's approval. The label is for look-up; the annotation says since
 // when it is held, under which resource it is approved, and why the Work is not
 // wanted. It is the deletion breaker's memory, which must survive the process.
-const HeldKey = ownPrefix + "deletion-held"
+const HeldKey = Domain + "deletion-held"
 
 const (
 	heldLabelValue = "true"

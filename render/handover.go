@@ -13,7 +13,7 @@ import (
 // source. Its value is that of SourceAnnotation. It stays, so that the Work is
 // recognized when the policy is deleted, even if a binding that the policy left
 // behind takes it again.
-const HandoverAnnotation = ownPrefix + "handover"
+const HandoverAnnotation = Domain + "handover"
 
 // Release returns a JSON merge patch that removes our labels and annotations from a
 // Work, at exactly this resource version, and records its source. The rest stays, and so

@@ -100,7 +100,7 @@ func allNotCopied() (all []notCopied) {
 	add := func(kinds, why string, fields ...string) { all = append(all, notCopied{kinds, why, fields}) }
 	add(every, "each member has its own", "status")
 	add(every, "the API server, or a controller of the control plane, sets it", joined("metadata.", serverSet)...)
-	add(every, "labels and annotations of karmada-mirror, of Karmada and of `kubectl apply`", ownPrefix+"*", "karmada.io/*", "*.karmada.io/*", corev1.LastAppliedConfigAnnotation)
+	add(every, "labels and annotations of karmada-mirror, of Karmada and of `kubectl apply`", Domain+"*", "karmada.io/*", "*.karmada.io/*", corev1.LastAppliedConfigAnnotation)
 	for _, kind := range kindsIn(leftBehind) {
 		add(nameOfKind(kind, every), "labels and annotations that the control plane leaves", leftBehind[kind]...)
 	}

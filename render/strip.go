@@ -67,7 +67,7 @@ func stripMetadata(obj map[string]any) {
 
 // isStripped reports whether a label or annotation does not reach a member.
 func isStripped(key string) bool {
-	return key == corev1.LastAppliedConfigAnnotation || strings.HasPrefix(key, ownPrefix) || karmadaKey(key)
+	return key == corev1.LastAppliedConfigAnnotation || strings.HasPrefix(key, Domain) || karmadaKey(key)
 }
 
 // strippedOf tells which field on a path Strip may have removed from an object.

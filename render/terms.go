@@ -239,6 +239,13 @@ func (t Terms) Names() []string {
 	return names
 }
 
+// GlobsWithout returns the globs that match none of some clusters.
+func (t Terms) GlobsWithout(clusters []string) []string {
+	return slices.DeleteFunc(slices.Clone(t.get().globs), func(glob string) bool {
+		return slices.ContainsFunc(clusters, func(cluster string) bool { return matchesGlob(glob, cluster) })
+	})
+}
+
 // HasSelector reports whether clusters are chosen by their labels.
 func (t Terms) HasSelector() bool { return t.get().selector != nil }
 

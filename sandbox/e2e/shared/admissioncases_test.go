@@ -204,8 +204,8 @@ func parsedValues() []parsed {
 			bad: []string{"", "  ", "tier in edge", "tier in (edge", "tier=a b", "=edge", "tier=,=", "a=b,", ",a=b", "tier in ()x", "tier=-a", "-tier", `{"matchLabels":{"a":"b"}}`, "a > b", "!a=b",
 				"a\u00a0=b", "a..b/tier", "a-.b/tier=edge", "a.-b/tier", strings.Repeat("a.", 126) + "aa/tier", "generation>99999999999999999999"},
 		},
-		{key: render.PreserveOnDeletionAnnotation, hint: `"true" or "false"`, good: []string{"true", "false"}, bad: []string{"yes", "", "True", "true\u00a0"}},
-		{key: render.ConflictResolutionAnnotation, hint: `"abort" or "overwrite"`, good: []string{"abort", "overwrite"}, bad: []string{"Overwrite", "", "\u2003abort"}},
+		{key: render.PreserveOnDeletionAnnotation, hint: `is neither "true" nor "false"`, good: []string{"true", "false"}, bad: []string{"yes", "", "True", "true\u00a0"}},
+		{key: render.ConflictResolutionAnnotation, hint: `is neither "abort" nor "overwrite"`, good: []string{"abort", "overwrite"}, bad: []string{"Overwrite", "", "\u2003abort"}},
 		{
 			key: render.SuspendAnnotation, hint: "prod-*,!prod-1",
 			good: []string{"true", "false", "a", "*", "true,a", "!on,*", "ye?", "prod-*", "prod-*,!prod-1", "!prod-1,prod-*", " a ,\tb ,", "a\n", strings.Repeat("a", 48), strings.Repeat("a,", 1024), strings.Repeat("a,", 1023) + "a",
@@ -222,7 +222,7 @@ func parsedValues() []parsed {
 				"!a=1", "a=1,!b=1", "a=1;b=2", "a=1=2", "a:1", "A=1", "a=1,a=2", "a=1, a = 1 ,", "p-*=1,b=2,p-*=3", strings.Repeat("a", 49) + "=1", manyWeights(255) + "c0=1", manyWeights(300) + "c0=1", manyWeights(257) + "c256 = 2", manyWeights(1025), manyWeights(3000),
 				"a=1,\u00a0,b=1", "\u2003", "\v,a=1", "a=1,\u0085,", "a=1\u00a02", "a\u00a0b=1", "a=1,a\u00a0=2", "a=\u200b1"},
 		},
-		{key: render.DeletionAnnotation, hint: `"background" or "foreground"`, good: []string{"background", "foreground"}, bad: []string{"", "Foreground", "true", "orphan", "foreground,", "foreground\u00a0"}},
+		{key: render.DeletionAnnotation, hint: `is neither "background" nor "foreground"`, good: []string{"background", "foreground"}, bad: []string{"", "Foreground", "true", "orphan", "foreground,", "foreground\u00a0"}},
 		{
 			key: render.WavesAnnotation, hint: "canary-*; prod-*(20%); *",
 			good: []string{"a", "*", "a;b;*", "a;b; ", " canary-* ;\tprod-eu-*,!prod-eu-1 ( 5 ); prod-*(20%)\n;", "!b,*", "a,;b,", "a, (1)", "a;a", "a(1);a(1)", "a(100%)", "a(007)", "a(000000001)", "a(999999999)",
@@ -238,7 +238,7 @@ func parsedValues() []parsed {
 				strings.Repeat("719h", 200), strings.Repeat("9999999s", 120), "1h\u00a05m", "\u200b10m"},
 		},
 		{key: render.WaveDeadlineAnnotation, hint: "at least 1s", good: []string{"1s", "1000ms", "10m", "720h", "0.5s0.5s"}, bad: []string{"", "0", "0s", "\u00a0", "999ms", "999999999ns", "-10m", "721h", "10"}},
-		{key: render.ExpandAnnotation, hint: `"true" or "false"`, good: []string{"true", "false"}, bad: []string{"", "True", "yes", "a", "true,", "true\u00a0"}},
+		{key: render.ExpandAnnotation, hint: `is neither "true" nor "false"`, good: []string{"true", "false"}, bad: []string{"", "True", "yes", "a", "true,", "true\u00a0"}},
 	}
 }
 
