@@ -22,7 +22,7 @@ const (
 
 // someObjects checks the form of arguments that name any number of objects, or a resource.
 func someObjects(_ *cobra.Command, args []string) error {
-	if slices.Contains(args, "") {
+	if slices.Contains(args, "") || len(args) > 0 && slices.Contains(strings.Split(args[0], ","), "") {
 		return errors.New("cannot use an empty argument: give TYPE NAME..., or one or more TYPE/NAME")
 	}
 	if len(args) > 0 && !strings.Contains(args[0], "/") {

@@ -46,17 +46,17 @@ func (c *checker) checkLease(ctx context.Context) error {
 		return nil
 	}
 	c.pass("%s leads", l.identity)
-	c.checkStatus()
+	c.checkStatus(l.identity)
 	return nil
 }
 
 // checkStatus looks at what the leader says of itself.
-func (c *checker) checkStatus() {
+func (c *checker) checkStatus(leader string) {
 	if c.view == nil {
 		return
 	}
 	s := c.view.status
-	if s == nil {
+	if s == nil || s.Leader != leader {
 		c.warn("kubectl apply --server-side -k manifests/karmada, and see the log of the leader", "the leader does not say what it does in ConfigMap %s, not yet, or you may not read it", daemon.StatusName(c.name))
 		return
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -178,6 +179,8 @@ func (p *purgeCommand) configure(ctx context.Context) error {
 	}
 	isGone := apierrors.IsNotFound(err) && !errors.Is(err, errNotKarmada)
 	switch {
+	case isGone && own != nil:
+		return fmt.Errorf("ConfigMap %q does not exist, but %s leads, and has an earlier configuration in force: end it first", p.configMap, own.status.Leader)
 	case p.uninstalled && isGone:
 	case isGone && p.finalizers:
 		return fmt.Errorf("%w\n  if it is uninstalled, and only finalizers are left, add --uninstalled", err)
@@ -185,6 +188,8 @@ func (p *purgeCommand) configure(ctx context.Context) error {
 		return err
 	case p.uninstalled:
 		return fmt.Errorf("karmada-mirror is not uninstalled: ConfigMap %q exists", p.configMap)
+	case own.unread != nil:
+		return fmt.Errorf("cannot tell what the daemon has in force: %w", own.unread)
 	case own.status != nil && !own.isInForce():
 		return fmt.Errorf("cannot delete what the daemon may write again: %s", own.notInForce())
 	default:
@@ -206,19 +211,28 @@ func (p *purgeCommand) configureOthers(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot look for the configurations of other daemons: %w", err)
 	}
+	others := sets.New[string]()
 	for _, other := range list.Items {
-		if other.Name == name.Name || !isConfiguration(other.Data) {
+		if says, _ := daemon.StatusOf(&other); says != nil { // its configuration may have been deleted
+			others.Insert(strings.TrimSuffix(other.Name, "-status"))
+		}
+		if isConfiguration(other.Data) {
+			others.Insert(other.Name)
+		}
+	}
+	for _, other := range sets.List(others.Delete(name.Name)) {
+		v, err := readView(ctx, p.client, name.Namespace+"/"+other)
+		if apierrors.IsNotFound(err) {
 			continue
 		}
-		v, err := readView(ctx, p.client, other.Namespace+"/"+other.Name)
 		if err == nil {
-			err = v.mistake
+			err = cmp.Or(v.mistake, v.unread)
 		}
 		if err != nil {
 			return fmt.Errorf("cannot tell what another daemon mirrors: %w", err)
 		}
 		if v.status != nil && !v.isInForce() {
-			return fmt.Errorf("cannot tell what another daemon mirrors, that of ConfigMap %q: %s", other.Name, v.notInForce())
+			return fmt.Errorf("cannot tell what another daemon mirrors, that of ConfigMap %q: %s", other, v.notInForce())
 		}
 		p.leftovers.Configurations = append(p.leftovers.Configurations, v.configuration)
 	}

@@ -76,8 +76,8 @@ func newStatus(transport http.RoundTripper) *cobra.Command {
 		if s.watch && s.labels != "" {
 			return misuse("cannot use --watch with --selector: Works do not have the labels of their objects")
 		}
-		if s.summary && (s.output == "matrix" || s.attention || len(s.members) > 0) {
-			return misuse("cannot use --summary with -o matrix, --needs-attention or --member: they choose lines by their cluster")
+		if s.summary && (s.watch || s.output == "matrix" || s.attention || len(s.members) > 0) {
+			return misuse("cannot use --summary with --watch, -o matrix, --needs-attention or --member: they are about lines of clusters")
 		}
 		if s.printer, err = newStatusPrinter(s.output, s.watch, s.allNamespaces, plain{cmd.OutOrStdout()}); err != nil {
 			return err
@@ -166,8 +166,8 @@ func (s *statusCommand) count(lines []mirrorStatus) {
 func (s *statusCommand) print(f judge.Facts) error {
 	lines := s.linesOf(f)
 	s.count(lines)
-	if s.summary && len(lines) > 0 {
-		lines = lines[:1]
+	if s.summary {
+		lines = oneOf(lines)
 	}
 	if s.watch {
 		lines = s.told.news(f.ID, lines)
@@ -183,13 +183,27 @@ func (s *statusCommand) print(f judge.Facts) error {
 	return nil
 }
 
+// oneOf returns the line that sums up the others, or the last: one that refuses the source follows that of its only cluster.
+func oneOf(lines []mirrorStatus) []mirrorStatus {
+	switch {
+	case len(lines) < 2:
+		return lines
+	case lines[0].Clusters != nil:
+		return lines[:1]
+	case slices.ContainsFunc(lines, func(line mirrorStatus) bool { return line.isHidden }):
+		line := mirrorStatus{TypeMeta: lines[0].TypeMeta, Source: lines[0].Source, Message: "you may not read all of its Works"}
+		return []mirrorStatus{line}
+	}
+	return lines[len(lines)-1:]
+}
+
 // linesOf returns the lines of a source. The first sums up the others if there are several: unless
 // only some of them are selected, or the user may not read all of its Works.
 func (s *statusCommand) linesOf(f judge.Facts) []mirrorStatus {
 	j := judge.On(f)
 	lines := statusesOf(j, s.states, s.survey.HidesWorks)
 	isHidden := slices.ContainsFunc(lines, func(line mirrorStatus) bool { return s.survey.HidesWorks(line.Cluster) })
-	if len(lines) < 2 || isHidden && !s.summary || s.attention || len(s.members) > 0 {
+	if len(lines) < 2 || isHidden || s.attention || len(s.members) > 0 {
 		if unknown := judge.UnknownSuspended(f); unknown != nil && len(lines) > 0 && lines[len(lines)-1].Message != refusalText(*unknown) {
 			lines = append(lines, refusedLine(f.ID, *unknown))
 		}

@@ -39,6 +39,8 @@ type mirrorStatus struct {
 	// Overdue: the Work should have been written by now, and something may refuse that, or a wave waits for it for too long, or its
 	// object should be healthy by now.
 	Overdue bool `json:"overdue,omitempty"`
+	// isHidden: the user may not read its Work.
+	isHidden bool `json:"-"`
 }
 
 // overdueAfter is how long after the object was written the write of a Work is overdue. What the API server refuses, only the
@@ -161,6 +163,7 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 		case f.IsAway(cluster):
 			line.Work = line.Work.away()
 		}
+		line.isHidden = hidden(cluster) && line.Work == nil
 		if hidden(cluster) && (v.Targets[cluster].Decision == judge.Wanted || line.Waits) {
 			line.Message = "you may not read its Work"
 		} else {
@@ -265,7 +268,7 @@ func (w *workStatus) unreached() *workStatus {
 	}
 	unknown := *w
 	unknown.Applied, unknown.Reason, unknown.Health = string(metav1.ConditionUnknown), judge.NoteUnreached, string(workv1alpha1.ResourceUnknown)
-	unknown.Ready = nil
+	unknown.Ready, unknown.Ailment = nil, ""
 	return &unknown
 }
 
@@ -275,7 +278,7 @@ func (w *workStatus) away() *workStatus {
 		return w
 	}
 	unknown := *w
-	unknown.Reason, unknown.Health, unknown.Ready = cmp.Or(w.Reason, judge.NoteAway), string(workv1alpha1.ResourceUnknown), nil
+	unknown.Reason, unknown.Health, unknown.Ready, unknown.Ailment = cmp.Or(w.Reason, judge.NoteAway), string(workv1alpha1.ResourceUnknown), nil, ""
 	return &unknown
 }
 

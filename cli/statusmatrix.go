@@ -12,6 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
 // statusMatrix prints a row for each source, and a column for each cluster.
@@ -38,6 +39,10 @@ func (m *statusMatrix) print(s mirrorStatus) error {
 func (s mirrorStatus) cell() string {
 	w := s.Work
 	switch applied := s.appliedCell(); {
+	case s.isHidden:
+		return "?"
+	case w != nil && w.State == state.WorkDeleting.String():
+		return "Leaving"
 	case w != nil && w.DeletionHeld:
 		return "Held"
 	case s.Decision == judge.Unknown.String() && !s.Waits:

@@ -98,6 +98,9 @@ var goodConditions = sets.New("Available", "Complete", "ContainersReady", "Estab
 // badConditions are those whose type says what is amiss.
 var badConditions = sets.New("Failed", "Failure", "FailureTarget", "ReplicaFailure", "Stalled")
 
+// maxAilment is how many characters are shown of what a member says.
+const maxAilment = 1000
+
 // ailmentOf returns what a status says is amiss, in its own words: the conditions, and the phase; empty if it says nothing that is known.
 func ailmentOf(status map[string]any) string {
 	var all []string
@@ -113,5 +116,5 @@ func ailmentOf(status map[string]any) string {
 	if phase, _ := status["phase"].(string); phase != "" {
 		all = append(all, "phase "+phase)
 	}
-	return strings.Join(all, "; ")
+	return cut(strings.Join(all, "; "), maxAilment)
 }

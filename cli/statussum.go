@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,7 +59,10 @@ func sumOf(id render.Identity, lines []mirrorStatus, v judge.Verdict) mirrorStat
 	sum.Clusters.Applied = count(applied, string(metav1.ConditionTrue))
 	sum.Clusters.Healthy = count(healths, string(workv1alpha1.ResourceHealthy))
 	sum.Clusters.Ready, sum.Clusters.Wanted = totals(lines)
-	sum.Clusters.applied = worst(applied, string(metav1.ConditionFalse))
+	sum.Clusters.applied = cmp.Or(cellOfAny(lines, laterCell), cellOfAny(lines, suspendedCell))
+	if failed := worst(applied, string(metav1.ConditionFalse)); sum.Clusters.applied == "" || failed == string(metav1.ConditionFalse) {
+		sum.Clusters.applied = failed
+	}
 	sum.Clusters.health = worst(healths, string(workv1alpha1.ResourceUnhealthy))
 	sum.Message = messageOfAll(lines, v.Refusals)
 	if wave := v.Rollout.Current(); wave != nil {
@@ -67,6 +72,14 @@ func sumOf(id render.Identity, lines []mirrorStatus, v judge.Verdict) mirrorStat
 		}
 	}
 	return sum
+}
+
+// cellOfAny returns a word of the column APPLIED if some line has it.
+func cellOfAny(lines []mirrorStatus, cell string) string {
+	if slices.ContainsFunc(lines, func(line mirrorStatus) bool { return line.appliedCell() == cell }) {
+		return cell
+	}
+	return ""
 }
 
 // totals adds up what is ready; nil if it is not known for each Work, or if there is no Work.

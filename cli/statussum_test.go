@@ -39,6 +39,8 @@ func TestSum(t *testing.T) {
 		"NoWork":     {"no Work has been created", []mirrorStatus{{Message: "no Work"}, {Message: "no Work"}}, nil, []string{"0/2", "", "", "", "", "-", "2 of 2 clusters: no Work"}},
 		"NoHealth":   {"Karmada does not know the health of the kind", []mirrorStatus{line("True", "Unknown", 0, unknown, hour, ""), line("True", "Unknown", 0, unknown, hour, "")}, nil, []string{"2/2", "", "", "True", "Unknown", "60m", ""}},
 		"Several":    {"several messages do not fit", []mirrorStatus{line("False", "", 0, unknown, hour, "one"), line("False", "", 0, unknown, hour, "two"), fine}, nil, []string{"1/3", "", "", "False", "Unknown", "60m", "2 of 3 clusters, for example: one"}},
+		"Later":      {"some have an earlier content", []mirrorStatus{fine, {Waits: true, Work: fine.Work}}, nil, []string{"2/2", "", "4/4", "Later", "Healthy", "60m", ""}},
+		"LaterAndNo": {"a failure is the worst", []mirrorStatus{line("False", "Unknown", 0, 2, hour, ""), {Waits: true, Work: fine.Work}}, nil, []string{"1/2", "", "2/4", "False", "Unknown", "60m", ""}},
 		"Refused":    {"a refusal is the source's own", []mirrorStatus{line("True", "Healthy", 2, 2, hour, "InvalidAnnotation: x"), fine}, []judge.Refusal{{Reason: judge.InvalidAnnotation, Message: "x\ny"}}, []string{"2/2", "", "4/4", "True", "Healthy", "60m", "InvalidAnnotation: x y"}},
 	}
 	for name, c := range cases {

@@ -91,6 +91,8 @@ func TestCells(t *testing.T) {
 		"Missing":   {mirrorStatus{Decision: "Wanted", Operation: "create"}, "", "Missing"},
 		"Refused":   {mirrorStatus{Decision: "Unknown", Work: done(nothing)}, "True", "Refused"},
 		"Leaving":   {mirrorStatus{Decision: "Unwanted", Operation: "delete", Work: done(nothing)}, "True", "Leaving"},
+		"Deleting":  {mirrorStatus{Decision: "Wanted", Work: done(func(w *workStatus) { w.State = "deleting" })}, "True", "Leaving"},
+		"Hidden":    {mirrorStatus{Decision: "Wanted", isHidden: true}, "", "?"},
 		"Held":      {mirrorStatus{Decision: "Unwanted", Work: done(func(w *workStatus) { w.DeletionHeld = true })}, "True", "Held"},
 	} {
 		if applied, cell := c.line.appliedCell(), c.line.cell(); applied != c.applied || cell != c.cell {
@@ -110,6 +112,7 @@ func TestAilment(t *testing.T) {
 		"Progressing is False: ProgressDeadlineExceeded: it has timed out": {"conditions": []any{condition("Available", "True", "", ""), condition("Progressing", "False", "ProgressDeadlineExceeded", "it has timed out")}},
 		"phase Pending": {"phase": "Pending"},
 		"Failed is True: BackoffLimitExceeded; phase Failed": {"phase": "Failed", "conditions": []any{condition("Failed", "True", "BackoffLimitExceeded", "")}},
+		"phase " + strings.Repeat("ü", 993) + "…":            {"phase": strings.Repeat("ü", 2000)},
 		"Ready is Unknown": {"conditions": []any{"odd", fields{"type": int64(1)}, condition("Ready", string(metav1.ConditionUnknown), "", "")}},
 	} {
 		if got := ailmentOf(status); got != want {
@@ -118,5 +121,20 @@ func TestAilment(t *testing.T) {
 	}
 	if got := ailmentOf(nil); got != "" {
 		t.Errorf("of nothing: %q", got)
+	}
+}
+
+// TestOneOf: the one line of an object claims nothing that the others do not.
+func TestOneOf(t *testing.T) {
+	line := func(cluster, message string) mirrorStatus { return mirrorStatus{Cluster: cluster, Message: message} }
+	hidden := mirrorStatus{Cluster: "m2", isHidden: true}
+	for want, lines := range map[string][]mirrorStatus{
+		"": nil, "one": {line("m1", "one")}, "sum": {{Clusters: &clustersStatus{}, Message: "sum"}, line("m1", "one"), line("m2", "two")},
+		"refused": {line("m1", "one"), line("", "refused")}, "you may not read all of its Works": {line("m1", "one"), hidden},
+	} {
+		one := oneOf(lines)
+		if len(one) != min(len(lines), 1) || len(one) > 0 && one[0].Message != want {
+			t.Errorf("%q: %v", want, one)
+		}
 	}
 }

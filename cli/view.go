@@ -29,6 +29,10 @@ type view struct {
 	status *daemon.Status
 	// absence says why no replica leads; empty if one does, or it is not known.
 	absence string
+	// unread is why the status, or who leads, could not be read; nil if the user may not, too.
+	unread error
+	// isHasty: there was not the time to wait until the daemon has seen the ConfigMap.
+	isHasty bool
 }
 
 const (
@@ -80,47 +84,60 @@ func (v *view) take(c *corev1.ConfigMap, name string) {
 // readStatus reads what the daemon says of itself, and whether it leads. Whatever of it cannot be read is not known. It waits for a
 // moment for a configuration that is new.
 func (v *view) readStatus(ctx context.Context, client kubernetes.Interface, configMap types.NamespacedName) {
-	look := func(context.Context) (isSettled bool, err error) { // with a context that lasts
-		v.status = readStatus(ctx, client, configMap)
-		return v.status == nil || v.isInForce() || v.isRejected(), nil
-	}
-	if isSettled, _ := look(ctx); !isSettled && hasTime(ctx, forceWait) {
-		_ = wait.PollUntilContextTimeout(ctx, forcePeriod, forceWait, false, look)
-	}
-	switch {
-	case v.status == nil:
-		return
-	case v.status.Lease == "": // nothing says whether the process still runs
-		if !v.isInForce() {
-			v.status = nil
-		}
+	status, err := readStatus(ctx, client, configMap)
+	if v.unread = err; status == nil || status.Lease == "" { // without one, nothing says whether the process still runs
 		return
 	}
-	lease, err := parseConfigMap(v.status.Lease)
+	lease, err := parseConfigMap(status.Lease)
 	if err != nil {
 		return
 	}
 	leader, err := readLeader(ctx, client, lease)
-	if err != nil {
+	switch {
+	case apierrors.IsForbidden(err):
+	case err != nil:
+		v.unread = err
+		return
+	case leader.absence != "":
+		v.absence = leader.absence
+		return
+	case leader.identity != status.Leader: // the one that leads now has said nothing yet
 		return
 	}
-	if v.absence = leader.absence; v.absence != "" || leader.identity != v.status.Leader { // the one that leads now has said nothing yet
-		v.status = nil
+	v.status = status
+	if v.isSettled() {
+		return
 	}
+	if v.isHasty = !hasTime(ctx, forceWait); v.isHasty {
+		return
+	}
+	_ = wait.PollUntilContextTimeout(ctx, forcePeriod, forceWait, false, func(context.Context) (bool, error) { // with a context that lasts
+		now, err := readStatus(ctx, client, configMap)
+		if v.unread = err; now != nil && now.Leader == status.Leader {
+			v.status = now
+		}
+		return v.isSettled(), nil
+	})
 }
 
+// isSettled reports whether the daemon has said something of the ConfigMap as it is now.
+func (v *view) isSettled() bool { return v.isInForce() || v.isRejected() }
+
 // readStatus reads what a daemon says of itself; nil if there is nothing that the user may read, as of an older daemon.
-func readStatus(ctx context.Context, client kubernetes.Interface, configMap types.NamespacedName) *daemon.Status {
+func readStatus(ctx context.Context, client kubernetes.Interface, configMap types.NamespacedName) (*daemon.Status, error) {
 	name := daemon.StatusName(configMap)
 	read, err := client.CoreV1().ConfigMaps(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil
+		return nil, fmt.Errorf("cannot read the status of the daemon: %w", err)
 	}
 	status, err := daemon.StatusOf(read)
 	if err != nil || status == nil || status.Leader == "" { // another version wrote it, or no daemon
-		return nil
+		return nil, nil
 	}
-	return status
+	return status, nil
 }
 
 // inForce returns the configuration that the daemon uses, and what to tell about it: nothing, if it is the one in the ConfigMap. If it
@@ -139,6 +156,9 @@ func (v *view) inForce() (inForce *config.Configuration, told string, isKnown bo
 		return v.configuration, v.mistake.Error() + "\n  The daemon, " + v.status.Version + ", has it in force, and is newer than this command.", false
 	}
 	if v.mistake == nil && !v.isRejected() { // the daemon may follow it, and not be able to say so
+		if v.isHasty {
+			return v.configuration, "", true
+		}
 		return v.configuration, v.notInForce() + " This command goes by the ConfigMap.", true
 	}
 	parts := v.status.Configuration.Parts

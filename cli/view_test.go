@@ -153,25 +153,41 @@ func TestPurgeInForce(t *testing.T) {
 		c["metadata"].(map[string]any)["name"] = name
 		return c
 	}
+	const folder = "/api/v1/namespaces/karmada-system/configmaps"
+	away := refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
 	for name, c := range map[string]struct {
 		own, other string
+		change     func(paths map[string]any)
+		flags      string
 		want       string
 	}{
-		"InForce":     {none, none, ""},
-		"NotYet":      {mirrors, none, "cannot delete what the daemon may write again"},
-		"OtherNotYet": {none, mirrors, `cannot tell what another daemon mirrors, that of ConfigMap "shop"`},
+		"InForce":      {none, none, nil, "", ""},
+		"NotYet":       {mirrors, none, nil, "", "cannot delete what the daemon may write again"},
+		"OtherNotYet":  {none, mirrors, nil, "", `cannot tell what another daemon mirrors, that of ConfigMap "shop"`},
+		"OtherDeleted": {none, mirrors, func(paths map[string]any) { delete(paths, folder+"/shop") }, "", "cannot tell what another daemon mirrors"},
+		"OtherIsGone":  {none, mirrors, func(paths map[string]any) { delete(paths, folder+"/shop"); delete(paths, folder+"/shop-status") }, "", ""},
+		"StatusAway":   {mirrors, none, func(paths map[string]any) { paths[statusPath] = away }, "", "cannot tell what the daemon has in force"},
+		"LeaseAway":    {mirrors, none, func(paths map[string]any) { paths[leasePath] = away }, "", "cannot tell what the daemon has in force"},
+		"StillLeads":   {mirrors, none, func(paths map[string]any) { delete(paths, configMapPath) }, "--uninstalled --finalizers", "one leads, and has an earlier configuration in force"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			paths := server()
-			paths[leasePath] = leaseOf("one", 0)
-			const folder = "/api/v1/namespaces/karmada-system/configmaps"
 			own := paths[configMapPath].(map[string]any)
 			own["data"] = map[string]any{config.Key: none}
 			other := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "shop", "namespace": "karmada-system"}, "data": own["data"]}
-			paths[statusPath], paths[folder+"/shop"], paths[folder+"/shop-status"] = says("karmada-mirror-status", c.own), other, says("shop-status", c.other)
-			paths[folder] = map[string]any{"apiVersion": "v1", "kind": "ConfigMapList", "metadata": map[string]any{}, "items": []any{own, paths[statusPath], other, paths[folder+"/shop-status"]}}
-			output, err := execute("purge", "--resource", "configmaps", "--dry-run", "--kubeconfig", serve(t, paths, nil), "--cache-dir", t.TempDir())
+			paths[leasePath], paths[statusPath], paths[folder+"/shop"], paths[folder+"/shop-status"] = leaseOf("one", 0), says("karmada-mirror-status", c.own), other, says("shop-status", c.other)
+			if c.change != nil {
+				c.change(paths)
+			}
+			var items []any
+			for _, path := range []string{configMapPath, statusPath, folder + "/shop", folder + "/shop-status"} {
+				if o, ok := paths[path].(map[string]any); ok {
+					items = append(items, o)
+				}
+			}
+			paths[folder] = map[string]any{"apiVersion": "v1", "kind": "ConfigMapList", "metadata": map[string]any{}, "items": items}
+			output, err := execute(append(strings.Fields("purge --resource configmaps --dry-run "+c.flags), "--kubeconfig", serve(t, paths, nil), "--cache-dir", t.TempDir())...)
 			if output = told(output, err); !strings.Contains(output, c.want) || (err == nil) != (c.want == "") {
 				t.Errorf("%v: %s", err, output)
 			}

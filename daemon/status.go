@@ -26,8 +26,8 @@ const (
 	// statusPeriod is how often the status is looked at, and statusPause the shortest time between two writes of what may change often.
 	statusPeriod = time.Second
 	statusPause  = 10 * time.Second
-	// statusAge is how old a written status may be before it is looked at whether it is still there.
-	statusAge = 5 * time.Minute
+	// statusAge is how old a written status may be before it is looked at whether it is still there, and why watches fail is written again.
+	statusAge = 2 * time.Minute
 	// statusTimeout is how long a read and a write of it may take.
 	statusTimeout = 30 * time.Second
 	// brief is for how long a watch may fail before the status says so: they end and begin again.
@@ -192,9 +192,12 @@ func (s *Status) encode() ([]byte, error) {
 	if err != nil || len(text) <= maxStatus {
 		return text, err
 	}
-	short := s.withoutReasons()
+	short := *s
 	short.Configuration.Parts = nil
-	return yaml.Marshal(short)
+	if text, err = yaml.Marshal(&short); err != nil || len(text) <= maxStatus {
+		return text, err
+	}
+	return yaml.Marshal(short.withoutReasons())
 }
 
 // writeStatus writes the Status unless the ConfigMap, which must exist, has it already.
@@ -211,7 +214,10 @@ func (d *daemon) writeStatus(ctx context.Context, status *Status) error {
 	if err != nil || stored.Data[statusKey] == string(text) {
 		return err
 	}
-	stored.Data = map[string]string{statusKey: string(text)}
+	if stored.Data == nil {
+		stored.Data = map[string]string{}
+	}
+	stored.Data[statusKey] = string(text)
 	_, err = configMaps.Update(ctx, stored, metav1.UpdateOptions{})
 	return err
 }
