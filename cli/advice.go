@@ -12,6 +12,8 @@ var advices = []struct {
 		"The member has an object of that name without Karmada's label: another one, or yours, if someone has removed the label. To take it over, annotate yours: karmada.target/conflict-resolution=overwrite. Otherwise rename one of the two, or delete the member's."},
 	{regexp.MustCompile(`namespaces "[^"]*" not found`),
 		"The Namespace is missing in the member. Create it there, or let Karmada create it: remove the label namespace.karmada.io/skip-auto-propagation from the Namespace."},
+	{regexp.MustCompile(`is being terminated`),
+		"The Namespace is being deleted in the member, and something in it keeps it: kubectl get namespace -o yaml there says what, in its status. Karmada creates it again when it is gone."},
 	{regexp.MustCompile(`no matches for kind|could not find the requested resource|the server doesn't have a resource type`),
 		"The member does not serve this kind, or not in this version. Install its CustomResourceDefinition there, with this version."},
 	{regexp.MustCompile(`exceeded quota`),

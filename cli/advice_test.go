@@ -11,6 +11,7 @@ func TestAdvice(t *testing.T) {
 	cases := map[string]struct{ message, want string }{
 		"Exists":      {failed + "resource(kind=ConfigMap, shop/page) already exists in the cluster member1 and the work.karmada.io/conflict-resolution strategy value is empty, Karmada will not manage this resource", "conflict-resolution=overwrite"},
 		"Namespace":   {failed + `namespaces "shop" not found`, "Create it there"},
+		"Terminating": {failed + `configmaps "page" is forbidden: unable to create new content in namespace shop because it is being terminated`, "being deleted in the member"},
 		"Kind":        {failed + `no matches for kind "VirtualMachine" in version "example.io/v1"`, "CustomResourceDefinition"},
 		"Quota":       {failed + `deployments.apps "web" is forbidden: exceeded quota: small, requested: count/deployments.apps=1`, "Raise it there"},
 		"Webhook":     {failed + `admission webhook "policy.example.io" denied the request: no latest`, "member's admission"},

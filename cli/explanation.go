@@ -184,6 +184,9 @@ func (c explainedCluster) text() string {
 const shownPaths = 4
 
 func (e explainedEffect) text() string {
+	if len(e.Paths) == 0 {
+		return e.By + " selects it, and changes nothing"
+	}
 	shown, more := e.Paths[:min(len(e.Paths), shownPaths)], ""
 	if n := len(e.Paths) - len(shown); n > 0 {
 		more = fmt.Sprintf(" and %d more", n)

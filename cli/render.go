@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/cli-runtime/pkg/resource"
@@ -299,7 +300,11 @@ func (r *renderCommand) render(files *gather.Files, u *unstructured.Unstructured
 			r.tell("warning: %s: %s: %s", f.ID, refusal.Reason, refusal.Message)
 			continue
 		}
-		errs = append(errs, fmt.Errorf("%s: %s", refusal.Reason, refusal.Message))
+		err := fmt.Errorf("%s: %s", refusal.Reason, refusal.Message)
+		if len(r.clusterFiles) == 0 && strings.Contains(refusal.Message, "the cluster has nothing for") {
+			err = fmt.Errorf("%w: give --cluster-file, with the Cluster as in kubectl get cluster NAME -o yaml", err)
+		}
+		errs = append(errs, err)
 	}
 	for _, notice := range v.Notices {
 		r.tell("warning: %s: %s: %s", f.ID, notice.Reason, notice.Message)
@@ -313,13 +318,13 @@ func (r *renderCommand) render(files *gather.Files, u *unstructured.Unstructured
 		r.tell("not mirrored: %s: it asks for %s, which matches no cluster", f.ID, f.Source.Wishes)
 	}
 	for _, op := range v.Plan() {
-		errs = append(errs, r.print(files, op, v))
+		errs = append(errs, r.print(files, f.Source.UID, op, v))
 	}
 	return errors.Join(errs...)
 }
 
 // print prints the Work that an operation creates.
-func (r *renderCommand) print(files *gather.Files, op judge.Operation, v judge.Verdict) error {
+func (r *renderCommand) print(files *gather.Files, uid types.UID, op judge.Operation, v judge.Verdict) error {
 	body, err := op.Body(v)
 	if err != nil {
 		return err
@@ -331,6 +336,10 @@ func (r *renderCommand) print(files *gather.Files, op judge.Operation, v judge.V
 	if err := work.UnmarshalJSON(body); err != nil {
 		return err
 	}
-	files.Add(state.NewWork(work))
+	files.Add(state.NewWork(work.DeepCopy()))
+	if uid == "" { // the API server has not seen it
+		unstructured.RemoveNestedField(work.Object, "metadata", "annotations", render.SourceUIDAnnotation)
+		unstructured.RemoveNestedField(work.Object, "metadata", "annotations", render.SourceCreatedAnnotation)
+	}
 	return r.printer.PrintObj(work, r.out)
 }

@@ -298,3 +298,25 @@ func TestRenderCases(t *testing.T) {
 		})
 	}
 }
+
+// TestRenderUnseen: what no API server has seen has no UID and no date, and a variable needs a Cluster to be read from.
+func TestRenderUnseen(t *testing.T) {
+	manifest := filepath.Join(t.TempDir(), "page.yaml")
+	for value, want := range map[string]string{"$(cluster.name)": "", "$(cluster.region)": "give --cluster-file"} {
+		text := "{apiVersion: v1, kind: ConfigMap, metadata: {name: page, namespace: shop, annotations: {karmada.target/clusters: m1, karmada.target/expand: 'true'}}, data: {a: " + value + "}}"
+		if err := os.WriteFile(manifest, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		works, _, says := rendered(t, "-f", manifest, "--clusters", "m1")
+		if !strings.Contains(says, want) || (len(works) == 1) != (want == "") {
+			t.Errorf("%s: %d Works, %s", value, len(works), says)
+		}
+		for _, work := range works {
+			_, hasUID := work.GetAnnotations()[render.SourceUIDAnnotation]
+			_, hasDate := work.GetAnnotations()[render.SourceCreatedAnnotation]
+			if hasUID || hasDate || work.GetAnnotations()[render.SourceAnnotation] == "" {
+				t.Errorf("%v", work.GetAnnotations())
+			}
+		}
+	}
+}

@@ -186,7 +186,8 @@ func cannotTell(hidden []string) error {
 	if len(hidden) == 0 {
 		return nil
 	}
-	return fmt.Errorf("cannot tell: you may not read %s", strings.Join(hidden, "; "))
+	return fmt.Errorf("cannot tell: you may not read %s\n  An administrator can bind you to the ClusterRole karmada-mirror-viewer, which shows the Works of all tenants, or in the namespace karmada-es-CLUSTER if the cluster is yours alone. "+
+		"Otherwise the status of the object tells, where its resource has aggregateStatus: kubectl rollout status", strings.Join(hidden, "; "))
 }
 
 // left returns what is left of an object that should be gone.

@@ -170,6 +170,24 @@ func TestEditSmugglesNothing(t *testing.T) {
 	}
 }
 
+// TestEffectlessPolicy: a policy that selects an object, and overrides what such objects do not have, is named without a path.
+func TestEffectlessPolicy(t *testing.T) {
+	policy := &unstructured.Unstructured{}
+	if err := policy.UnmarshalJSON([]byte(`{"apiVersion":"policy.karmada.io/v1alpha1","kind":"OverridePolicy","metadata":{"name":"registry","namespace":"shop"},"spec":{"overrideRules":[
+		{"overriders":{"imageOverrider":[{"component":"Registry","operator":"replace","value":"asia"}]}}]}}`)); err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := override.NewPolicy(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := mustManifest(t, editable("x"))
+	effects, err := m.Effects(Edit{Overrides: override.For([]*override.Policy{parsed}, m.Selected(), override.Cluster{Name: "member1"})})
+	if diff := cmp.Diff([]Effect{{"OverridePolicy/registry", nil}}, effects); diff != "" || err != nil {
+		t.Errorf("%v, -want +got:\n%s", err, diff)
+	}
+}
+
 // TestEffects: what each part of an edit changes, without the values.
 func TestEffects(t *testing.T) {
 	m := mustManifest(t, editable("$(cluster.name)"))

@@ -21,8 +21,8 @@ type Effect struct {
 	Paths []string
 }
 
-// Effects returns what each part of an Edit changes, in order. Parts that change nothing are
-// missing.
+// Effects returns what each part of an Edit changes, in order. Parts that change nothing are missing, but for policies, which have
+// no paths then: who selects an object by one wants to change it.
 func (m *Manifest) Effects(e Edit) (effects []Effect, err error) {
 	obj, err := m.Object()
 	if err != nil {
@@ -33,7 +33,7 @@ func (m *Manifest) Effects(e Edit) (effects []Effect, err error) {
 		if err := step.apply(obj.Object); err != nil {
 			return nil, err
 		}
-		if paths := changedPaths(before, obj.Object, nil); len(paths) > 0 {
+		if paths := changedPaths(before, obj.Object, nil); len(paths) > 0 || step.isPolicy {
 			effects = append(effects, Effect{step.by, paths})
 			before = runtime.DeepCopyJSON(obj.Object)
 		}
@@ -43,25 +43,26 @@ func (m *Manifest) Effects(e Edit) (effects []Effect, err error) {
 
 // step is one part of an Edit.
 type step struct {
-	by    string
-	apply func(map[string]any) error
+	by       string
+	apply    func(map[string]any) error
+	isPolicy bool
 }
 
 // stepsOf returns the parts of an Edit in the order in which they apply.
 func (m *Manifest) stepsOf(e Edit) (steps []step) {
 	if e.Member != nil && m.variables != nil {
-		steps = append(steps, step{ExpandAnnotation, func(obj map[string]any) error { return expand(obj, e.Member) }})
+		steps = append(steps, step{ExpandAnnotation, func(obj map[string]any) error { return expand(obj, e.Member) }, false})
 	}
 	if e.Share != nil {
-		steps = append(steps, step{ReplicasAnnotation, func(obj map[string]any) error { return e.Share.Paths.Set(obj, e.Share.Scale) }})
+		steps = append(steps, step{ReplicasAnnotation, func(obj map[string]any) error { return e.Share.Paths.Set(obj, e.Share.Scale) }, false})
 	}
 	for _, o := range e.Overrides.ByPolicy() {
-		steps = append(steps, step{nameOf(o), o.Apply})
+		steps = append(steps, step{nameOf(o), o.Apply, true})
 	}
 	return append(steps, step{"strip", func(obj map[string]any) error {
 		e.Strip.apply(obj)
 		return nil
-	}})
+	}, false})
 }
 
 func nameOf(o override.Overrides) string { return o.Policies()[0].String() }
