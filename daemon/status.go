@@ -136,23 +136,27 @@ func (d *daemon) publishStatus(ctx context.Context) error {
 			written, next, rewrite = nil, time.Time{}, time.Time{}
 			return
 		}
-		now, status := time.Now(), d.status(since, configuration)
-		isNews := written == nil || written.Configuration.Since != status.Configuration.Since || written.Rejected != status.Rejected
-		if now.Before(next) && !isNews || now.Before(rewrite) && reflect.DeepEqual(written.withoutReasons(), status.withoutReasons()) {
+		now, rejected := time.Now(), d.rejected.Load()
+		isNews := written == nil || written.Configuration.Since != configuration.Since || written.Rejected != rejected
+		if now.Before(next) && !isNews {
 			return
 		}
+		next = now.Add(statusPause)
+		status := d.status(since, configuration, rejected)
+		if now.Before(rewrite) && !isNews && reflect.DeepEqual(written.withoutReasons(), status.withoutReasons()) {
+			return
+		}
+		rewrite, written = now.Add(statusAge), status
 		if err := d.writeStatus(ctx, status); err != nil && ctx.Err() == nil {
 			failures.Warn("cannot write what the commands show of this replica", zap.Stringer("configmap", StatusName(d.options.configMapName)), zap.Error(err))
-			next, rewrite, written = now.Add(statusPause), now.Add(statusPause), status
-			return
+			rewrite = next
 		}
-		next, rewrite, written = now.Add(statusPause), now.Add(statusAge), status
 	}, statusPeriod)
 	return nil
 }
 
-func (d *daemon) status(since time.Time, configuration *Configuration) *Status {
-	s := &Status{Version: d.build.Version, Leader: d.options.lease.identity, Since: metav1.NewTime(since), Configuration: *configuration, Rejected: d.rejected.Load()}
+func (d *daemon) status(since time.Time, configuration *Configuration, rejected *Rejection) *Status {
+	s := &Status{Version: d.build.Version, Leader: d.options.lease.identity, Since: metav1.NewTime(since), Configuration: *configuration, Rejected: rejected}
 	if d.options.leaderElect {
 		s.Lease = d.options.lease.namespace + "/" + d.options.lease.name
 	}
