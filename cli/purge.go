@@ -211,18 +211,19 @@ func (p *purgeCommand) configureOthers(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot look for the configurations of other daemons: %w", err)
 	}
-	others := sets.New[string]()
+	others, listed := sets.New[string](), sets.New[string]()
 	for _, other := range list.Items {
 		if says, _ := daemon.StatusOf(&other); says != nil { // its configuration may have been deleted
 			others.Insert(strings.TrimSuffix(other.Name, "-status"))
 		}
 		if isConfiguration(other.Data) {
-			others.Insert(other.Name)
+			listed.Insert(other.Name)
 		}
 	}
+	others = others.Union(listed)
 	for _, other := range sets.List(others.Delete(name.Name)) {
 		v, err := readView(ctx, p.client, name.Namespace+"/"+other)
-		if apierrors.IsNotFound(err) {
+		if apierrors.IsNotFound(err) && !listed.Has(other) { // what was just listed is there, whatever an answer says
 			continue
 		}
 		if err == nil {

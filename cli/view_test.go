@@ -166,6 +166,7 @@ func TestPurgeInForce(t *testing.T) {
 		"OtherNotYet":  {none, mirrors, nil, "", `cannot tell what another daemon mirrors, that of ConfigMap "shop"`},
 		"OtherDeleted": {none, mirrors, func(paths map[string]any) { delete(paths, folder+"/shop") }, "", "cannot tell what another daemon mirrors"},
 		"OtherIsGone":  {none, mirrors, func(paths map[string]any) { delete(paths, folder+"/shop"); delete(paths, folder+"/shop-status") }, "", ""},
+		"OtherListed":  {none, none, func(paths map[string]any) { delete(paths, folder+"/shop-status") }, "", "cannot tell what another daemon mirrors"},
 		"StatusAway":   {mirrors, none, func(paths map[string]any) { paths[statusPath] = away }, "", "cannot tell what the daemon has in force"},
 		"LeaseAway":    {mirrors, none, func(paths map[string]any) { paths[leasePath] = away }, "", "cannot tell what the daemon has in force"},
 		"StillLeads":   {mirrors, none, func(paths map[string]any) { delete(paths, configMapPath) }, "--uninstalled --finalizers", "one leads, and has an earlier configuration in force"},
@@ -185,6 +186,9 @@ func TestPurgeInForce(t *testing.T) {
 				if o, ok := paths[path].(map[string]any); ok {
 					items = append(items, o)
 				}
+			}
+			if name == "OtherListed" {
+				delete(paths, folder+"/shop")
 			}
 			paths[folder] = map[string]any{"apiVersion": "v1", "kind": "ConfigMapList", "metadata": map[string]any{}, "items": items}
 			output, err := execute(append(strings.Fields("purge --resource configmaps --dry-run "+c.flags), "--kubeconfig", serve(t, paths, nil), "--cache-dir", t.TempDir())...)
