@@ -244,7 +244,6 @@ func (e *Environment) share(ctx context.Context, configuration string) (err erro
 	const bare = `ulimit -f 0 && cd / && TMPDIR=/nonexistent HOME=/nonexistent exec "$0" "$@"`
 	e.Mirror, err = launch(DaemonOptions{
 		Program: []string{"sh", "-euc", bare, e.Daemon}, Kubeconfig: e.AccountKubeconfig,
-		Flags: []string{"--leader-elect-lease-duration", "60s", "--leader-elect-renew-deadline", "50s"}, // on a busy machine
 	})
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ type DaemonOptions struct {
 	// Kubeconfig is the path of the daemon's kubeconfig.
 	Kubeconfig string
 	// Flags are flags of run. Unless they say otherwise, it serves on free loopback
-	// ports.
+	// ports, and a leader has a minute to renew its Lease, which a busy machine needs.
 	Flags []string
 	// Environment is added to this process's own.
 	Environment []string
@@ -43,7 +43,8 @@ type Daemon struct {
 func StartDaemon(o DaemonOptions) (*Daemon, error) {
 	d := &Daemon{messages: map[string]int{}, addresses: map[string]string{}}
 	arguments := slices.Concat(o.Program[1:], []string{"run", "--kubeconfig", o.Kubeconfig,
-		"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"}, o.Flags)
+		"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0",
+		"--leader-elect-lease-duration", "60s", "--leader-elect-renew-deadline", "50s"}, o.Flags)
 	command := exec.Command(o.Program[0], arguments...)
 	command.Env = append(os.Environ(), o.Environment...)
 	if o.LogFile == "" {
