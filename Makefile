@@ -46,12 +46,13 @@ demo: ## See it work on a real Karmada on this machine, until Ctrl-C
 	$(call compiling,the sandbox command)
 	@cd sandbox && go build -o ../.cache/bin/sandbox . && exec ../.cache/bin/sandbox demo # go run would end with an error
 
-# From the start of Karmada, with the commands in bold; the last frame stays for some seconds.
+# From the first command that mirrors, with the commands in bold. The first frame has it already: --from drops the empty one.
+# What is printed at the end shows nothing, and makes the last frame stay until then.
 recording: sandbox ## Record the demo as docs/demo.svg; needs asciinema and npx
 	cd sandbox && go build -o ../.cache/bin/sandbox .
 	cd sandbox && asciinema rec --quiet --overwrite --idle-time-limit 3 --cols 118 --rows 34 ../.cache/demo.cast --command \
-	  '../.cache/bin/sandbox demo --exit --pause 2s | sed -u -n "/^starting/,/^stopping/ { /^stopping/d; s/^\$$ .*/\x1b[1m&\x1b[0m/; p }"; sleep 3'
-	npx --yes svg-term-cli@2.0.4 --in .cache/demo.cast --out docs/demo.svg --window --no-cursor
+	  '../.cache/bin/sandbox demo --exit --pause 2s | sed -u -n "/^\$$ kubectl apply -k/,/^stopping/ { /^stopping/d; s/^\$$ .*/\x1b[1m&\x1b[0m/; p }"; for i in 1 2; do sleep 3; printf "\033[0m"; done'
+	npx --yes svg-term-cli@2.0.4 --in .cache/demo.cast --out docs/demo.svg --window --no-cursor --from 1
 
 # What follows are the levels of make test. The test cache does not notice changes of files outside
 # a module, or of programs that a test starts: tests that read or start such things run every time.
