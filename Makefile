@@ -1,6 +1,9 @@
 # Needs Go, git and a C compiler (for the race detector); everything else is
 # built from Go modules. Build outputs go to .cache, which git ignores.
 SHELL := /usr/bin/env bash
+# What is compiled with and without cgo has nothing in common. Only the race detector needs it.
+export CGO_ENABLED := 0
+RACE := CGO_ENABLED=1 go test -race
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
@@ -41,15 +44,16 @@ help: ## List the targets
 
 # The go command compiles silently.
 compiling = @echo "compiling $(1): takes minutes the first time, then seconds"
+# go run would not pass the exit code on.
+compile = echo "compiling what a sandbox needs: about 10 minutes on 2 cores the first time, then seconds" && go build -o ../.cache/bin/compile ./compile && ../.cache/bin/compile
 
+# Ctrl-C is not an error, whatever it ends.
 demo: ## See it work on a real Karmada on this machine, until Ctrl-C
-	$(call compiling,the sandbox command)
-	@cd sandbox && go build -o ../.cache/bin/sandbox . && exec ../.cache/bin/sandbox demo # go run would end with an error
+	@cd sandbox && if $(compile); then exec ../.cache/bin/sandbox demo; elif [[ $$? -ne 130 ]]; then exit 1; fi
 
 # From the first command that mirrors, with the commands in bold. The first frame has it already: --from drops the empty one.
 # What is printed at the end shows nothing, and makes the last frame stay until then.
 recording: sandbox ## Record the demo as docs/demo.svg; needs asciinema and npx
-	cd sandbox && go build -o ../.cache/bin/sandbox .
 	cd sandbox && asciinema rec --quiet --overwrite --idle-time-limit 3 --cols 118 --rows 34 ../.cache/demo.cast --command \
 	  '../.cache/bin/sandbox demo --exit --pause 2s | sed -u -n "/^\$$ kubectl apply -k/,/^stopping/ { /^stopping/d; s/^\$$ .*/\x1b[1m&\x1b[0m/; p }"; for i in 1 2; do sleep 3; printf "\033[0m"; done'
 	npx --yes svg-term-cli@2.0.4 --in .cache/demo.cast --out docs/demo.svg --window --no-cursor --from 1
@@ -67,16 +71,16 @@ check: ## Check format, module files, vet, staticcheck, the mutants and the budg
 	@for module in $(MODULES); do echo "staticcheck in $$module"; (cd "$$module" && "$(CURDIR)/.cache/bin/staticcheck" -tags long ./...); done
 	@for fault in tools/mutants/faults/*.patch; do git apply --check "$$fault"; done
 	cd tools && go test -count=1 ./...
-	go test -race ./...
+	$(RACE) ./...
 	go test -run '^TestCost' ./render ./mirror/gather ./mirror/memory # the race detector allocates as well
-	cd sandbox && go test -race -count=1 $(RACED)
+	cd sandbox && $(RACE) -count=1 $(RACED)
 
 # Without SIMULATION the worlds are the same each time, so that make test judges the change. With it, all scenes
 # share the time.
 simulation: ## Play users, faults and daemons against a control plane in memory, for two minutes or, at random, for SIMULATION
 	cd simulation && go test -count=1 ./apiserver ./fault ./karmada/... ./model
 	cd simulation && go test -count=1 -timeout $(if $(SIMULATION),3h,20m) ./machine $(if $(SIMULATION),-parallel 16,-rapid.seed=1 -rapid.checks=12)
-	cd simulation && SIMULATION=2s go test -race -count=1 -timeout 20m -run '^TestRandom$$' -skip '/tenants' ./machine -rapid.seed=1 -rapid.checks=4 # tenants measures
+	cd simulation && SIMULATION=2s $(RACE) -count=1 -timeout 20m -run '^TestRandom$$' -skip '/tenants' ./machine -rapid.seed=1 -rapid.checks=4 # tenants measures
 
 pinned: $(PROGRAMS) ## Compare the control plane in memory with a real etcd and kube-apiserver, by random requests
 	cd sandbox && go test -count=1 ./pinned/...
@@ -115,7 +119,7 @@ test: ## Run all of these: about 10 minutes on 2 cores, and as many again for th
 test-long: export SIMULATION := 25m
 test-long: programs ## Run what is too long for make test: 25 minutes of random worlds, a soak, many crashes, the oldest Karmada, all mutants; an hour
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target simulation long-tests mutants
-	cd sandbox && go test -race -count=1 ./bench
+	cd sandbox && $(RACE) -count=1 ./bench
 	cd tools/goreleaser && go mod tidy -diff
 
 .PHONY: long-tests
@@ -128,7 +132,7 @@ test-compatibility: programs ## Run the end-to-end tests on the oldest supported
 	cd sandbox && go test -count=1 -p 1 -timeout 40m ./e2e/...
 
 bench-test: ## Test the benchmark's own code
-	cd sandbox && go test -race -count=1 ./bench
+	cd sandbox && $(RACE) -count=1 ./bench
 
 vulnerabilities: ## Check the daemon against the known vulnerabilities of https://vuln.go.dev
 	@mkdir -p .cache
@@ -136,16 +140,14 @@ vulnerabilities: ## Check the daemon against the known vulnerabilities of https:
 	    echo "warning: on $$(date -u +%F) the vulnerabilities could not be read, so nothing was checked"; }
 
 build: ## Compile the daemon to .cache/bin/karmada-mirror
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(CLI).version=$(VERSION) -X $(CLI).revision=$(REVISION)" -o .cache/bin/karmada-mirror .
+	go build -trimpath -ldflags "-s -w -X $(CLI).version=$(VERSION) -X $(CLI).revision=$(REVISION)" -o .cache/bin/karmada-mirror .
 
-sandbox: ## Compile Karmada for the sandbox; minutes the first time
-	$(call compiling,the sandbox command)
-	cd sandbox && go run . build
+sandbox: ## Compile Karmada and karmada-mirror for the sandbox; minutes the first time
+	@cd sandbox && $(compile)
 
 # Otherwise test packages that run at once would compile it at once, all to the same file.
 programs:
-	$(call compiling,the sandbox command)
-	cd sandbox && go run . build --checked
+	@cd sandbox && $(compile) --checked
 
 fuzz: ## Run each fuzz target for FUZZTIME
 	@for package in ./render ./render/override ./render/aggregate ./config ./mirror/judge; do \
@@ -168,9 +170,8 @@ bench-quick: sandbox ## Measure a part of that in some minutes
 	$(call compiling,the benchmark)
 	cd sandbox && go run ./measure bench --quick
 
-sandbox-up: ## Start a Karmada and leave it running
-	$(call compiling,the sandbox command)
-	@cd sandbox && go run . up
+sandbox-up: sandbox ## Start a Karmada and leave it running
+	@cd sandbox && exec ../.cache/bin/sandbox up
 
 sandbox-down: ## Stop it
 	@cd sandbox && go run . down

@@ -4,7 +4,6 @@
 //	go run . up      starts it, building it first; it runs until:
 //	go run . down    stops it and removes its files
 //	go run . demo    shows karmada-mirror at work, until Ctrl-C
-//	go run . build   only builds
 //
 // With SANDBOX_KARMADA=1.16 in the environment, it runs an older Karmada.
 package main

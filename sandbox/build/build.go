@@ -7,7 +7,6 @@
 package build
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -16,11 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
-
-// heartbeatInterval is how often a long step reports that it is still running.
-const heartbeatInterval = 10 * time.Second
 
 // Builder compiles programs.
 type Builder struct {
@@ -60,112 +55,148 @@ func (b *Builder) Versions() string {
 	return fmt.Sprintf("Karmada %s with Kubernetes %s", b.release.karmada.Version, b.release.kubernetes.Version)
 }
 
+// All compiles what a sandbox and karmada-mirror need; checked adds [Builder.CheckedDaemon]. The first time takes minutes.
+func (b *Builder) All(ctx context.Context, checked bool) error {
+	steps := append(b.components(), b.daemon())
+	if checked {
+		steps = append(steps, b.checkedDaemon())
+	}
+	return b.compile(ctx, steps...)
+}
+
 // Hyperkarmada compiles the binary that contains all components of Karmada and
-// returns its path. The first build takes minutes.
+// returns its path.
 func (b *Builder) Hyperkarmada(ctx context.Context) (string, error) {
-	path := filepath.Join(b.Cache(), "bin", b.release.binary)
-	return path, b.compile(ctx, step{
-		what: b.Versions() + ", from source",
-		hint: "about 10 minutes on 2 cores the first time, then seconds",
-		// Without them, clusters report the version v0.0.0-master+$Format:%H$.
-		ldflags: []string{
-			"-s", "-w",
-			"-X", "k8s.io/component-base/version.gitVersion=" + b.release.kubernetes.Version,
-			"-X", "k8s.io/client-go/pkg/version.gitVersion=" + b.release.kubernetes.Version,
-			"-X", karmada + "/pkg/version.gitVersion=" + b.release.karmada.Version,
-		},
-		dir: b.release.dir, output: path, target: hyperkarmada,
-	})
+	return b.binary(b.release.binary), b.compile(ctx, b.components()...)
 }
 
 // Kwok compiles the program that plays the kubelets of a member, and returns its path and
 // those of its Stages, which say what it does to nodes and Pods.
 func (b *Builder) Kwok(ctx context.Context) (path string, stages []string, err error) {
-	dir := filepath.Join(b.module, kwokFolder)
-	// See choose for why they are downloaded.
-	modules, err := goModules(ctx, dir, "mod", "download", "-json", kwok)
-	if err != nil {
+	if err := b.compile(ctx, b.components()...); err != nil {
 		return "", nil, err
 	}
+	// See choose for why they are downloaded.
+	modules, err := goModules(ctx, b.module, "mod", "download", "-json", kwok)
 	own := filepath.Join(modules[kwok].Dir, "kustomize", "stage")
-	stages = []string{
+	return b.binary("kwok"), []string{
 		filepath.Join(own, "node", "fast", "node-initialize.yaml"),
 		filepath.Join(own, "pod", "fast", "pod-ready.yaml"),
 		filepath.Join(own, "pod", "fast", "pod-complete.yaml"),
 		filepath.Join(own, "pod", "fast", "pod-delete.yaml"),
-		filepath.Join(dir, "stages.yaml"),
-	}
-	path = filepath.Join(b.Cache(), "bin", "kwok")
-	return path, stages, b.compile(ctx, step{
-		what: "kwok " + modules[kwok].Version, hint: "about three minutes the first time, then seconds",
-		ldflags: []string{"-s", "-w"},
-		dir:     dir, output: path, target: kwok + "/cmd/kwok",
-	})
+		filepath.Join(b.module, "karmada", "stages.yaml"),
+	}, err
 }
 
 // Daemon compiles karmada-mirror and returns its path.
 func (b *Builder) Daemon(ctx context.Context) (string, error) {
-	path := filepath.Join(b.Cache(), "bin", "karmada-mirror")
-	return path, b.compile(ctx, step{
-		what: "karmada-mirror", hint: "about a minute the first time",
-		dir: b.Repository(), output: path, target: ".",
-	})
+	s := b.daemon()
+	return s.output, b.compile(ctx, s)
 }
 
 // CheckedDaemon compiles karmada-mirror with the race detector, as the end-to-end
 // tests run it, and returns its path.
 func (b *Builder) CheckedDaemon(ctx context.Context) (string, error) {
-	path := filepath.Join(b.Cache(), "bin", "karmada-mirror-checked")
-	return path, b.compile(ctx, step{
-		what: "karmada-mirror with the race detector", hint: "about two minutes the first time",
-		flags: []string{"-race"},
-		dir:   filepath.Join(b.Repository(), "simulation"), output: path, target: checked, // with the daemon's own libraries, not Karmada's
-	})
+	s := b.checkedDaemon()
+	return s.output, b.compile(ctx, s)
 }
 
+func (b *Builder) binary(name string) string { return filepath.Join(b.Cache(), "bin", name) }
+
+// step is one run of go build.
 type step struct {
-	what, hint          string
-	flags, ldflags      []string
-	dir, output, target string
+	what   string
+	isRace bool
+	// dir is where it runs, and output is a file, or a folder for several targets.
+	dir, output string
+	targets     []string
+	ldflags     []string
 }
 
-func (b *Builder) compile(ctx context.Context, s step) error {
-	b.say("compiling %s (%s)", s.what, s.hint)
-	begun := time.Now()
-	arguments := slices.Concat([]string{"build", "-v"}, s.flags, []string{"-o", s.output, "-ldflags", strings.Join(s.ldflags, " "), s.target})
-	command := exec.CommandContext(ctx, "go", arguments...)
-	command.Dir = s.dir
-	// Ctrl-C also reaches the go command, which needs a moment to remove its
-	// temporary files.
-	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
-	command.WaitDelay = 5 * time.Second
-	// The packages that -v names show that something happens.
-	var said bytes.Buffer
-	command.Stderr = io.MultiWriter(&said, &heartbeat{b: b, begun: begun, last: begun})
-	err := command.Run()
-	if err != nil {
-		return fmt.Errorf("cannot compile %s: %w: %s", s.what, err, said.String())
+// components are the sandbox command and what it starts. One command compiles the packages that they share once.
+func (b *Builder) components() []step {
+	own := step{what: "the sandbox", dir: b.module, output: b.binary("") + "/", targets: []string{".", kwok + "/cmd/kwok"}}
+	all := step{
+		what: b.Versions(), dir: b.release.dir, output: b.binary(b.release.binary), targets: []string{hyperkarmada},
+		// Without them, clusters report the version v0.0.0-master+$Format:%H$.
+		ldflags: []string{
+			"-X", "k8s.io/component-base/version.gitVersion=" + b.release.kubernetes.Version,
+			"-X", "k8s.io/client-go/pkg/version.gitVersion=" + b.release.kubernetes.Version,
+			"-X", karmada + "/pkg/version.gitVersion=" + b.release.karmada.Version,
+		},
 	}
-	b.say("  done in %s: %s", time.Since(begun).Round(100*time.Millisecond), s.output)
+	if all.dir != filepath.Clean(b.module) {
+		return []step{own, all}
+	}
+	all.targets, all.output = append(all.targets, own.targets...), own.output
+	return []step{all}
+}
+
+func (b *Builder) daemon() step {
+	return step{what: "karmada-mirror", dir: b.Repository(), output: b.binary("karmada-mirror"), targets: []string{"."}}
+}
+
+func (b *Builder) checkedDaemon() step {
+	return step{
+		what: "karmada-mirror with the race detector", isRace: true, output: b.binary("karmada-mirror-checked"),
+		dir: filepath.Join(b.Repository(), "simulation"), targets: []string{checked}, // with the daemon's own libraries, not Karmada's
+	}
+}
+
+// compile runs the steps, and reports how far they have come, all together.
+func (b *Builder) compile(ctx context.Context, steps ...step) error {
+	var names []string
+	for _, s := range steps {
+		names = append(names, s.what)
+	}
+	p := newProgress(b.Progress, strings.Join(names, ", "))
+	defer p.end()
+	for _, s := range steps {
+		stale, err := s.stale(ctx, p)
+		if err != nil {
+			return err
+		}
+		p.total += stale
+	}
+	for _, s := range steps {
+		ldflags := strings.Join(append([]string{"-s", "-w"}, s.ldflags...), " ")
+		if _, err := s.run(ctx, p, slices.Concat([]string{"build", "-v"}, s.flags(), []string{"-o", s.output, "-ldflags", ldflags}, s.targets)...); err != nil {
+			return err
+		}
+	}
+	p.succeed()
 	return nil
 }
 
-// heartbeat reports how far a build has come, but not more often than every few seconds.
-type heartbeat struct {
-	b           *Builder
-	begun, last time.Time
+// stale counts the packages to compile. It downloads the modules that are missing.
+func (s step) stale(ctx context.Context, p *progress) (int, error) {
+	out, err := s.run(ctx, p, slices.Concat([]string{"list", "-deps", "-f", `{{if or .Stale (eq .Name "main")}}x{{end}}`}, s.flags(), s.targets)...)
+	return strings.Count(out, "x"), err
 }
 
-// Write gets the paths of packages, and never fails.
-func (h *heartbeat) Write(p []byte) (int, error) {
-	if time.Since(h.last) >= heartbeatInterval {
-		h.last = time.Now()
-		h.b.say("  %s: %s", h.last.Sub(h.begun).Round(time.Second), bytes.TrimSpace(p))
+func (s step) flags() []string {
+	if s.isRace {
+		return []string{"-race"}
 	}
-	return len(p), nil
+	return nil
 }
 
-func (b *Builder) say(format string, arguments ...any) {
-	// Ignore the error: there is nowhere else to report it.
-	_, _ = fmt.Fprintf(b.Progress, format+"\n", arguments...)
+func (s step) run(ctx context.Context, p *progress, arguments ...string) (string, error) {
+	command := exec.CommandContext(ctx, "go", arguments...)
+	command.Dir = s.dir
+	// The race detector needs cgo; nothing else does, and it would take a C compiler and a tenth of the time.
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if s.isRace {
+		command.Env = append(command.Env, "CGO_ENABLED=1")
+	}
+	// Ctrl-C also reaches the go command, which needs a moment to remove its
+	// temporary files.
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = cancelDelay
+	var out strings.Builder
+	command.Stdout, command.Stderr = &out, p
+	if err := command.Run(); err != nil {
+		return "", fmt.Errorf("cannot compile %s: %w: %s", s.what, err, p.messages())
+	}
+	return out.String(), nil
 }

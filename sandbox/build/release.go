@@ -24,10 +24,8 @@ const (
 	// The modules whose versions the components report.
 	kubernetes = "k8s.io/kubernetes"
 	karmada    = "github.com/karmada-io/karmada"
-	// kwok is compiled in kwokFolder of the sandbox module, whichever Karmada is chosen:
-	// it needs newer Kubernetes libraries than any of them.
-	kwok       = "sigs.k8s.io/kwok"
-	kwokFolder = "kwok"
+	// kwok is compiled in the sandbox module, whichever Karmada is chosen.
+	kwok = "sigs.k8s.io/kwok"
 )
 
 // folders are the modules that hyperkarmada can be compiled in, relative to the

@@ -35,8 +35,8 @@ func (b *Builder) DaemonAt(ctx context.Context, revision string) (path string, e
 	}
 	path = filepath.Join(b.Cache(), "bin", "karmada-mirror-"+commit)
 	return path, b.compile(ctx, step{
-		what: "karmada-mirror at " + commit, hint: "about a minute",
-		dir: sources, output: path, target: ".",
+		what: "karmada-mirror at " + commit,
+		dir:  sources, output: path, targets: []string{"."},
 	})
 }
 

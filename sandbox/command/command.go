@@ -24,7 +24,7 @@ func New() *cobra.Command {
 	root.AddCommand(
 		newWithDir("up", "Start the sandbox, building it first, and leave it running", up),
 		newWithDir("down", "Stop the sandbox and remove its files", down),
-		newDemo(), newBuild(),
+		newDemo(),
 	)
 	return root
 }
@@ -36,28 +36,6 @@ func Members() []karmada.Member {
 		{Name: "member2", Mode: clusterv1alpha1.Push, Nodes: 1},
 		{Name: "member3", Mode: clusterv1alpha1.Pull, Nodes: 1},
 	}
-}
-
-func newBuild() *cobra.Command {
-	var checked bool
-	cmd := &cobra.Command{
-		Use:   "build",
-		Short: "Compile Karmada, kwok and karmada-mirror",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			builder, _, err := Programs(cmd.Context(), cmd.OutOrStdout())
-			if err != nil {
-				return err
-			}
-			if _, err = builder.Daemon(cmd.Context()); err != nil || !checked {
-				return err
-			}
-			_, err = builder.CheckedDaemon(cmd.Context())
-			return err
-		},
-	}
-	cmd.Flags().BoolVar(&checked, "checked", false, "also compile karmada-mirror with the race detector, for the end-to-end tests")
-	return cmd
 }
 
 // Programs builds the programs that karmada.Start needs.
