@@ -77,7 +77,7 @@ func NewOver(transport http.RoundTripper) *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(newRun(transport), newStatus(transport), newExplain(transport), newDiff(transport), newWait(transport), newRender(),
-		newDeletions(transport), newPurge(transport), newCheck(transport), newKubeconfig(transport), newValidate(transport), newVersion())
+		newDeletions(transport), newPurge(transport), newAdopt(transport), newCheck(transport), newKubeconfig(transport), newValidate(transport), newVersion())
 	reportMisuse(root)
 	return root
 }

@@ -16,6 +16,9 @@ var claimKeys = []string{
 	claimedByLabel,
 }
 
+// ClaimKeys returns the keys of the labels and annotations by which policies claim a source.
+func ClaimKeys() []string { return slices.Clone(claimKeys) }
+
 // ClaimedBy names the policy that claims a source, or the key by which one does. The key's value
 // may be empty: Karmada claims with an empty ID while its webhook is down.
 func ClaimedBy(labels, annotations map[string]string) (by string, claimed bool) {

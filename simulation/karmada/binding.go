@@ -19,6 +19,7 @@ import (
 // claim is a policy's hold on a source: what it sets on the source, and what its binding sets on Works and manifests.
 type claim struct {
 	binding                               apiserver.Ref
+	policy                                apiserver.Ref // no name for one that is not an object
 	clusters                              []string
 	policyLabel, bindingLabel             string
 	policyAnnotations, bindingAnnotations map[string]string
@@ -30,13 +31,13 @@ func newClaim(source apiserver.Ref, kind string, clusters []string) claim {
 	if source.Namespace == "" {
 		binding.Resource.Resource = workv1alpha2.ResourcePluralClusterResourceBinding
 		return claim{
-			binding, clusters, policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel, workv1alpha2.ClusterResourceBindingPermanentIDLabel,
+			binding, apiserver.Ref{}, clusters, policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel, workv1alpha2.ClusterResourceBindingPermanentIDLabel,
 			map[string]string{policyv1alpha1.ClusterPropagationPolicyAnnotation: "policy"}, map[string]string{workv1alpha2.ClusterResourceBindingAnnotationKey: name},
 		}
 	}
 	binding.Resource.Resource = workv1alpha2.ResourcePluralResourceBinding
 	return claim{
-		binding, clusters, policyv1alpha1.PropagationPolicyPermanentIDLabel, workv1alpha2.ResourceBindingPermanentIDLabel,
+		binding, apiserver.Ref{}, clusters, policyv1alpha1.PropagationPolicyPermanentIDLabel, workv1alpha2.ResourceBindingPermanentIDLabel,
 		map[string]string{policyv1alpha1.PropagationPolicyNamespaceAnnotation: source.Namespace, policyv1alpha1.PropagationPolicyNameAnnotation: "policy"},
 		map[string]string{workv1alpha2.ResourceBindingNamespaceAnnotationKey: source.Namespace, workv1alpha2.ResourceBindingNameAnnotationKey: name},
 	}
@@ -97,7 +98,7 @@ func (k *Karmada) seeSource(ref apiserver.Ref) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for source, c := range k.claims {
-		if source == ref || c.binding == ref {
+		if source == ref || c.binding == ref || c.policy == ref {
 			k.bindings.add(source)
 		}
 	}
@@ -107,6 +108,11 @@ func (k *Karmada) seeSource(ref apiserver.Ref) {
 func (k *Karmada) syncBinding(source apiserver.Ref) error {
 	k.mu.Lock()
 	c := k.claims[source]
+	k.mu.Unlock()
+	if err := k.follow(source, c); err != nil {
+		return err
+	}
+	k.mu.Lock()
 	binding := k.control.Get(c.binding)
 	if binding == nil {
 		delete(k.claims, source)
@@ -134,7 +140,7 @@ func (k *Karmada) syncBinding(source apiserver.Ref) error {
 	}
 	var failures []error
 	for _, cluster := range c.clusters {
-		failures = append(failures, k.createOrUpdateWork(c.work(cluster, id, in(o).GetKind(), source), c.manifest(o, id)))
+		failures = append(failures, k.createOrUpdateWork(c.work(cluster, id, in(o).GetKind(), source, binding), c.manifest(o, id)))
 	}
 	return errors.Join(failures...)
 }
@@ -151,9 +157,9 @@ func (c claim) manifest(o Object, id string) Object {
 }
 
 // work is the Work of a binding, without the manifest.
-func (c claim) work(cluster, id, kind string, source apiserver.Ref) Object {
+func (c claim) work(cluster, id, kind string, source apiserver.Ref, binding Object) Object {
 	work := newWork(cluster, WorkName(kind, source.Name, source.Namespace))
-	work["spec"] = Object{"suspendDispatching": false, "preserveResourcesOnDeletion": false}
+	work["spec"] = Object{"suspendDispatching": false, "preserveResourcesOnDeletion": objectAt(binding, "spec")["preserveResourcesOnDeletion"] == true}
 	merge(work, "labels", map[string]string{c.bindingLabel: id})
 	merge(work, "annotations", c.bindingAnnotations)
 	merge(work, "annotations", map[string]string{workv1alpha2.ResourceConflictResolutionAnnotation: workv1alpha2.ResourceConflictResolutionAbort})

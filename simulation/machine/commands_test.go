@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,12 +20,17 @@ import (
 
 // command runs a command of the command line, and returns what it prints.
 func (m *machine) command(args ...string) (string, error) {
-	root, out := cli.NewOver(m.store.NewServer()), &bytes.Buffer{}
+	return m.commandOver(context.Background(), m.store.NewServer(), args...)
+}
+
+// commandOver is command by another way to the API server.
+func (m *machine) commandOver(ctx context.Context, transport http.RoundTripper, args ...string) (string, error) {
+	root, out := cli.NewOver(transport), &bytes.Buffer{}
 	root.SetOut(out)
 	root.SetErr(out)
 	root.SetIn(&bytes.Buffer{})
 	root.SetArgs(append(args, "--kubeconfig="+m.kubeconfig, "--cache-dir="+filepath.Join(filepath.Dir(m.kubeconfig), "cache")))
-	err := root.ExecuteContext(context.Background())
+	err := root.ExecuteContext(ctx)
 	return out.String(), err
 }
 
@@ -95,6 +101,7 @@ var commands = map[string]func(*machine) error{
 				m.runs("deletions list", "No deletion is held.", "approved, and not carried out yet: 60 deletions of configmaps in namespace a in m1"), m.runs("deletions list -o json", `"approved": true`), m.refuses("deletions approve --yes", "no deletion is held"),
 				m.runs("deletions list --config-map karmada-system/other", "60")), pause(10*time.Minute), m.quiet, m.held(0, 0))
 	},
+	"Adopted": (*machine).adopted,
 	"WaitBesideADeletion": func(m *machine) error { // on a cluster that is away, and held
 		wait := func(what string) act { return m.runs("wait " + what + " -n a --timeout=5s") }
 		return m.tell(m.careful, m.crowd(60, 0, to("m1,m2")), m.web(to("m1,m2")), m.quiet, m.goes("m2"), pause(time.Minute), m.crowd(60, 1, to("m1")), m.web(to("m1")), pause(time.Minute), m.held(60, 60),
