@@ -47,6 +47,7 @@ var sections = []section{
 	{name: "latency", run: compareLatency},
 	{name: "memory", long: true, run: measureMemory},
 	{name: "restart", long: true, run: measureRestart},
+	{name: "commands", long: true, run: measureCommands},
 }
 
 // SectionNames lists what Options.Only may name.

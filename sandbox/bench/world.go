@@ -44,16 +44,18 @@ type world struct {
 	account    *rest.Config // the same
 	// present is the scenario whose sources exist, if nothing has changed them.
 	present scenario
+	// hyperkarmada has kubectl in it, and home is a folder for what commands keep.
+	hyperkarmada, home string
 }
 
 // newWorld starts a Karmada of which only the components that serve requests run.
 func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options) (w *world, err error) {
-	w = &world{Options: o}
+	w = &world{Options: o, home: dir}
 	programs := karmada.Programs{Karmada: builder.KarmadaSources()}
 	if programs.Hyperkarmada, err = builder.Hyperkarmada(ctx); err != nil {
 		return nil, err
 	}
-	w.daemon.title = "karmada-mirror"
+	w.hyperkarmada, w.daemon.title = programs.Hyperkarmada, "karmada-mirror"
 	if w.daemon.program, err = builder.Daemon(ctx); err != nil {
 		return nil, err
 	}
