@@ -17,13 +17,19 @@ import (
 var updateReference = flag.Bool("update-reference", false, "write docs/reference/commands.md")
 
 // referencePage is the page of all commands.
-var referencePage = template.Must(template.New("").Funcs(template.FuncMap{"options": ownOptions}).Parse("" +
+var referencePage = template.Must(template.New("").Funcs(template.FuncMap{"options": ownOptions, "codes": func() []exitCode { return exitCodes }}).Parse("" +
 	`# Commands and flags
 
 <!-- Generated from the code: go test ./cli -run TestCommandReference -update-reference -->
 
 The commands that talk to the Karmada API server also accept kubectl's connection flags: ` + "`--kubeconfig`, `--context`, `-n`, `--as`" + ` and so on. By default, they use ` + "`$KUBECONFIG`" + `, as kubectl does. If the binary is on the path as ` + "`kubectl-karmada-mirror`" + `, you can also run each as ` + "`kubectl karmada mirror …`" + `.
-{{range .}}
+
+## Exit codes
+
+| code | of | when |
+|---|---|---|
+{{range codes}}| {{.Code}} | {{.Commands}} | {{.When}} |
+{{end}}{{range .}}
 ## {{.CommandPath}}
 
 {{.Short}}
