@@ -45,7 +45,7 @@ help: ## List the targets
 # The go command compiles silently.
 compiling = @echo "compiling $(1): takes minutes the first time, then seconds"
 # go run would not pass the exit code on.
-compile = echo "compiling what a sandbox needs: about 10 minutes on 2 cores the first time, then seconds" && go build -o ../.cache/bin/compile ./compile && ../.cache/bin/compile
+compile = echo "compiling what a sandbox needs: about 15 minutes on 2 cores the first time, then seconds" && go build -o ../.cache/bin/compile ./compile && ../.cache/bin/compile
 
 # Ctrl-C is not an error, whatever it ends.
 demo: ## See it work on a real Karmada on this machine, until Ctrl-C

@@ -22,6 +22,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,6 +33,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -76,6 +78,9 @@ func newAdopt(transport http.RoundTripper) *cobra.Command {
 }
 
 func (a *adoptCommand) run(ctx context.Context) error {
+	if a.timeout <= 0 {
+		return misuse("cannot wait for %s: --timeout must be more than 0", a.timeout)
+	}
 	p, err := a.read(ctx)
 	if err != nil {
 		return err
@@ -139,6 +144,9 @@ func (a *adoptCommand) read(ctx context.Context) (p policyOf, err error) {
 	if a.configuration == nil || a.isUnknown {
 		return p, errors.New("cannot tell what the daemon mirrors: its configuration cannot be read (karmada-mirror check)")
 	}
+	if a.told.Has(aboutLeader) {
+		return p, errors.New("no replica of karmada-mirror leads, so nothing would take over what the policy leaves")
+	}
 	own, err := parseConfigMap(a.configMap)
 	if err != nil {
 		return p, err
@@ -178,7 +186,7 @@ func (a *adoptCommand) todo(ctx context.Context, p policyOf) (todo *adoption, is
 	case apierrors.IsNotFound(err) && p.object == nil:
 		return nil, false, fmt.Errorf("there is no %s", p)
 	case apierrors.IsNotFound(err):
-		todo, err = a.plan(ctx, p)
+		todo, err = a.plan(ctx, p, nil)
 		return todo, true, err
 	case err != nil:
 		return nil, false, err
@@ -192,13 +200,17 @@ func (a *adoptCommand) todo(ctx context.Context, p policyOf) (todo *adoption, is
 		return nil, false, fmt.Errorf("%s is not the one that an earlier run began to move: if that move no longer matters, delete ConfigMap %s", p, a.store)
 	}
 	fmt.Fprintln(a.out, "continuing what an earlier run has begun:")
+	if p.object != nil { // nothing is lost yet, and much may have changed
+		todo, err = a.plan(ctx, p, todo)
+		return todo, true, err
+	}
 	return todo, false, nil
 }
 
 // storeKey is the key of what is stored, and mostObjects how many fit into a ConfigMap.
 const (
 	storeKey    = "adoption"
-	mostObjects = 1500
+	mostObjects = 500
 )
 
 var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
@@ -211,7 +223,11 @@ func (a *adoptCommand) save(ctx context.Context, todo *adoption) error {
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{storeKey: string(text)}}}
 	u.SetName(a.store.Name)
-	if _, err = a.client.Resource(configMaps).Namespace(a.store.Namespace).Create(ctx, u, metav1.CreateOptions{}); err != nil {
+	stores := a.client.Resource(configMaps).Namespace(a.store.Namespace)
+	if _, err = stores.Create(ctx, u, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
+		_, err = stores.Update(ctx, u, metav1.UpdateOptions{})
+	}
+	if err != nil {
 		return fmt.Errorf("cannot store what is to be done, so nothing was changed: %w", err)
 	}
 	return nil
@@ -226,13 +242,22 @@ func (a adopted) line() string {
 	return oneLine(a.String() + ": " + strings.Join(said, " "))
 }
 
-// plan says what there is to do, and fails if not all of it can be done.
-func (a *adoptCommand) plan(ctx context.Context, p policyOf) (*adoption, error) {
+// plan says what there is to do, and fails if not all of it can be done. before is what an earlier run has stored; nil for none.
+func (a *adoptCommand) plan(ctx context.Context, p policyOf, before *adoption) (*adoption, error) {
+	if before != nil { // which has changed the policy
+		p.spec.PreserveResourcesOnDeletion, p.spec.ConflictResolution = &before.Preserves, ""
+		if before.Overwrites {
+			p.spec.ConflictResolution = policyv1alpha1.ConflictOverwrite
+		}
+	}
 	e := equivalentOf(*p.spec)
 	if len(e.without) > 0 {
 		return nil, fmt.Errorf("cannot move %s: it says what has no equivalent here, so leave it as it is, or change it first:\n  %s", p, strings.Join(e.without, "\n  "))
 	}
-	todo := &adoption{Policy: p.String(), UID: p.object.GetUID(), Label: p.label(), ID: p.object.GetLabels()[p.label()]}
+	todo := &adoption{
+		Policy: p.String(), UID: p.object.GetUID(), Label: p.label(), ID: p.object.GetLabels()[p.label()],
+		Overwrites: p.spec.ConflictResolution == policyv1alpha1.ConflictOverwrite, Preserves: p.spec.PreserveResourcesOnDeletion != nil && *p.spec.PreserveResourcesOnDeletion,
+	}
 	bindings, err := a.bindings(ctx, p)
 	if err != nil {
 		return nil, err
@@ -242,7 +267,7 @@ func (a *adoptCommand) plan(ctx context.Context, p policyOf) (*adoption, error) 
 	}
 	var errs []error
 	for _, b := range bindings {
-		o, err := a.object(ctx, p, e, b)
+		o, err := a.object(ctx, p, e, b, before != nil)
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -328,16 +353,16 @@ func (a *adoptCommand) allBindings(ctx context.Context, p policyOf) (all []workv
 }
 
 // object says what the object of a binding gets. It fails if the daemon would not mirror it to where it is.
-func (a *adoptCommand) object(ctx context.Context, p policyOf, e equivalent, b workv1alpha2.ResourceBinding) (adopted, error) {
+func (a *adoptCommand) object(ctx context.Context, p policyOf, e equivalent, b workv1alpha2.ResourceBinding, isAnnotated bool) (adopted, error) {
 	label := workv1alpha2.ResourceBindingPermanentIDLabel
 	if b.Namespace == "" {
 		label = workv1alpha2.ClusterResourceBindingPermanentIDLabel
 	}
 	o := adopted{
 		Resource: b.Spec.Resource, Binding: b.Name, UID: b.UID, PermanentID: b.Labels[label],
-		Annotations: maps.Clone(e.annotations), Overwrites: p.spec.ConflictResolution == policyv1alpha1.ConflictOverwrite,
+		Annotations: maps.Clone(e.annotations),
 	}
-	if b.Spec.Replicas == 0 { // nothing to divide
+	if b.Spec.Replicas == 0 && b.Spec.ReplicaRequirements == nil { // nothing to divide
 		delete(o.Annotations, render.ReplicasAnnotation)
 	}
 	o.Annotations[render.ConflictResolutionAnnotation] = "overwrite"
@@ -351,19 +376,31 @@ func (a *adoptCommand) object(ctx context.Context, p policyOf, e equivalent, b w
 	if o.PermanentID == "" {
 		return o, fmt.Errorf("cannot move %s: its binding has no label %s", o, label)
 	}
-	if err := a.decide(ctx, &o); err != nil {
+	if err := a.decide(ctx, p, &o, isAnnotated); err != nil {
 		return o, fmt.Errorf("cannot move %s: %w", o, err)
 	}
 	return o, nil
 }
 
 // decide asks the API server for a dry run, and decides about the result as the daemon will once the policy is gone.
-func (a *adoptCommand) decide(ctx context.Context, o *adopted) error {
+func (a *adoptCommand) decide(ctx context.Context, p policyOf, o *adopted, isAnnotated bool) error {
 	ref, resource, err := a.resource(*o)
 	if err != nil {
 		return err
 	}
-	u, err := resource.Patch(ctx, o.Resource.Name, types.MergePatchType, annotationsPatch(o.Annotations, ""), metav1.PatchOptions{DryRun: dryRunAll})
+	live, err := resource.Get(ctx, o.Resource.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	for key, value := range live.GetAnnotations() {
+		if strings.HasPrefix(key, render.Domain) && !isAnnotated {
+			return fmt.Errorf("it has the annotation %s=%s already: remove it first", key, value)
+		}
+	}
+	if err := a.otherwiseSelected(ctx, p, live); err != nil {
+		return err
+	}
+	u, err := resource.Patch(ctx, o.Resource.Name, types.MergePatchType, o.patch(), metav1.PatchOptions{DryRun: dryRunAll})
 	if err != nil {
 		return err
 	}
@@ -383,6 +420,12 @@ func (a *adoptCommand) decide(ctx context.Context, o *adopted) error {
 			delete(facts.Works, cluster)
 		}
 	}
+	o.Clusters = sets.List(sets.New(o.Clusters...).Union(sets.KeySet(now)))
+	for _, cluster := range o.Clusters {
+		if now[cluster] == "" || facts.IsAway(cluster) {
+			return fmt.Errorf("it cannot be moved while cluster %q is away, or has not got it", cluster)
+		}
+	}
 	if facts.Unknown != "" {
 		return errors.New(facts.Unknown)
 	}
@@ -391,7 +434,7 @@ func (a *adoptCommand) decide(ctx context.Context, o *adopted) error {
 	for _, r := range v.Refusals {
 		return fmt.Errorf("%s: %s", r.Reason, r.Message)
 	}
-	wanted := sets.New[string]()
+	wanted, is := sets.New[string](), sets.New(o.Clusters...)
 	for _, op := range v.Plan() {
 		wanted.Insert(op.Cluster)
 		if now[op.Cluster] != "" && op.Kind == judge.Create {
@@ -400,13 +443,50 @@ func (a *adoptCommand) decide(ctx context.Context, o *adopted) error {
 			}
 		}
 	}
-	if lost := sets.New(o.Clusters...).Difference(wanted); len(lost) > 0 {
-		return fmt.Errorf("it is in %s, which these annotations do not choose: %s", strings.Join(sets.List(lost), ", "), o.line())
-	}
-	if won := wanted.Difference(sets.New(o.Clusters...)); len(won) > 0 {
-		o.Notes = append(o.Notes, "it will be in "+strings.Join(sets.List(won), ", ")+", too")
+	if !wanted.Equal(is) {
+		return fmt.Errorf("it is in %s, and these annotations choose %s: %s", strings.Join(o.Clusters, ", "), cmp.Or(strings.Join(sets.List(wanted), ", "), "none"), o.line())
 	}
 	return nil
+}
+
+// otherwiseSelected returns an error if another policy selects an object: it would claim the object when the first is gone.
+func (a *adoptCommand) otherwiseSelected(ctx context.Context, p policyOf, u *unstructured.Unstructured) error {
+	for _, of := range []struct{ plural, namespace string }{
+		{policyv1alpha1.ResourcePluralPropagationPolicy, u.GetNamespace()}, {policyv1alpha1.ResourcePluralClusterPropagationPolicy, ""},
+	} {
+		if of.plural == policyv1alpha1.ResourcePluralPropagationPolicy && of.namespace == "" {
+			continue
+		}
+		list, err := a.client.Resource(schema.GroupVersion(policyv1alpha1.GroupVersion).WithResource(of.plural)).Namespace(of.namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, other := range list.Items {
+			var typed policyv1alpha1.PropagationPolicy
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(other.Object, &typed); err != nil {
+				return err
+			}
+			if other.GetUID() != p.object.GetUID() && slices.ContainsFunc(typed.Spec.ResourceSelectors, func(s policyv1alpha1.ResourceSelector) bool { return selects(s, u) }) {
+				return fmt.Errorf("%s %s selects it, too, and would claim it: exclude it there first, by a label", other.GetKind(), other.GetName())
+			}
+		}
+	}
+	return nil
+}
+
+// selects reports whether a policy's selector selects an object: one that cannot be read does.
+func selects(s policyv1alpha1.ResourceSelector, u *unstructured.Unstructured) bool {
+	if s.APIVersion != u.GetAPIVersion() || s.Kind != u.GetKind() || s.Namespace != "" && s.Namespace != u.GetNamespace() {
+		return false
+	}
+	if s.Name != "" {
+		return s.Name == u.GetName()
+	}
+	if s.LabelSelector == nil {
+		return true
+	}
+	selector, err := metav1.LabelSelectorAsSelector(s.LabelSelector)
+	return err != nil || selector.Matches(labels.Set(u.GetLabels()))
 }
 
 // compare notes what will be different in a cluster.
@@ -414,6 +494,9 @@ func (a *adoptCommand) compare(ctx context.Context, o *adopted, v judge.Verdict,
 	before, err := a.client.Resource(render.WorksResource).Namespace(render.ExecutionNamespace(op.Cluster)).Get(ctx, work, metav1.GetOptions{})
 	if err != nil {
 		return err
+	}
+	if c := state.AppliedCondition(before); c == nil || c.Status != metav1.ConditionTrue {
+		return fmt.Errorf("it is not applied in cluster %q: see to that first", op.Cluster)
 	}
 	body, err := op.Body(v)
 	if err != nil {
@@ -445,20 +528,22 @@ func withoutClaims(of map[string]string) map[string]string {
 	return of
 }
 
-// annotationsPatch is a merge patch that sets annotations and, if without is not empty, removes one.
-func annotationsPatch(annotations map[string]string, without string) []byte {
-	all := map[string]any{}
-	for key, value := range annotations {
-		all[key] = value
+// patch is a merge patch that annotates this very object.
+func (a adopted) patch() []byte {
+	return patchOf(map[string]any{"uid": a.Resource.UID, "annotations": a.Annotations}, nil)
+}
+
+// patchOf is a merge patch of the metadata and the spec.
+func patchOf(metadata, spec map[string]any) []byte {
+	patch := map[string]any{"metadata": metadata}
+	if spec != nil {
+		patch["spec"] = spec
 	}
-	if without != "" {
-		all[without] = nil
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": all}})
-	if err != nil { // a map of strings always has an encoding
+	encoded, err := json.Marshal(patch)
+	if err != nil { // strings always have an encoding
 		panic(err)
 	}
-	return patch
+	return encoded
 }
 
 // resource is where an object is read and written.
@@ -477,11 +562,11 @@ func (a *adoptCommand) resource(o adopted) (ref gather.SourceRef, resource dynam
 
 // move does what is to be done. Each step finds out what of it is done already.
 func (a *adoptCommand) move(ctx context.Context, todo *adoption) error {
-	refs, err := a.annotate(ctx, todo)
+	p, err := a.read(ctx)
 	if err != nil {
 		return err
 	}
-	p, err := a.read(ctx)
+	refs, err := a.annotate(ctx, p, todo)
 	if err != nil {
 		return err
 	}
@@ -496,28 +581,48 @@ func (a *adoptCommand) move(ctx context.Context, todo *adoption) error {
 		return err
 	}
 	for _, o := range todo.Objects {
-		if _, resource, err := a.resource(o); err != nil {
+		_, resource, err := a.resource(o)
+		if err != nil {
 			return err
-		} else if o.Overwrites {
+		}
+		settled := patchOf(map[string]any{"uid": o.Resource.UID, "annotations": map[string]any{render.ConflictResolutionAnnotation: nil}}, nil)
+		if todo.Overwrites {
 			continue
-		} else if _, err := resource.Patch(ctx, o.Resource.Name, types.MergePatchType, annotationsPatch(nil, render.ConflictResolutionAnnotation), metav1.PatchOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		} else if _, err := resource.Patch(ctx, o.Resource.Name, types.MergePatchType, settled, metav1.PatchOptions{}); err != nil && !isAnother(err) {
 			return err
 		}
 	}
-	return a.client.Resource(configMaps).Namespace(a.store.Namespace).Delete(ctx, a.store.Name, metav1.DeleteOptions{})
+	err = a.client.Resource(configMaps).Namespace(a.store.Namespace).Delete(ctx, a.store.Name, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) { // another run was faster
+		return nil
+	}
+	return err
 }
 
-// annotate annotates the objects: the daemon leaves them to the policy for now. It returns those that still exist.
-func (a *adoptCommand) annotate(ctx context.Context, todo *adoption) (refs []gather.SourceRef, err error) {
+// isAnother reports whether a patch has found that the object is gone, or another one of that name.
+func isAnother(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
+
+// annotate annotates the objects, which the daemon leaves to the policy for now; once the policy is gone, that was done. It returns
+// those that still exist.
+func (a *adoptCommand) annotate(ctx context.Context, p policyOf, todo *adoption) (refs []gather.SourceRef, err error) {
 	for _, o := range todo.Objects {
 		ref, resource, err := a.resource(o)
 		if err != nil {
 			return nil, err
 		}
-		_, err = resource.Patch(ctx, o.Resource.Name, types.MergePatchType, annotationsPatch(o.Annotations, ""), metav1.PatchOptions{})
-		if apierrors.IsNotFound(err) {
+		if p.object != nil {
+			_, err = resource.Patch(ctx, o.Resource.Name, types.MergePatchType, o.patch(), metav1.PatchOptions{})
+		} else {
+			var u *unstructured.Unstructured
+			if u, err = resource.Get(ctx, o.Resource.Name, metav1.GetOptions{}); err == nil && u.GetUID() != o.Resource.UID {
+				err = apierrors.NewNotFound(ref.Mapping.Resource.GroupResource(), o.Resource.Name)
+			}
+		}
+		switch {
+		case isAnother(err) && p.object == nil:
+			fmt.Fprintf(a.out, "%s was deleted meanwhile: %s may still have it\n", o, strings.Join(o.Clusters, ", "))
 			continue
-		} else if err != nil {
+		case err != nil:
 			return nil, err
 		}
 		refs = append(refs, ref)
@@ -528,24 +633,50 @@ func (a *adoptCommand) annotate(ctx context.Context, todo *adoption) (refs []gat
 // preserve makes the policy keep the objects in the members, and waits until all Works say so.
 func (a *adoptCommand) preserve(ctx context.Context, p policyOf, todo *adoption) error {
 	if p.object != nil {
-		patch := []byte(`{"spec":{"preserveResourcesOnDeletion":true,"conflictResolution":"Overwrite"}}`)
+		patch := patchOf(map[string]any{"uid": todo.UID}, preserving)
 		if _, err := p.resource.Patch(ctx, p.object.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			return err
 		}
 	}
-	return a.until(ctx, "the Works to preserve their objects", todo, func(o adopted) (bool, error) { return a.preserves(ctx, o) })
+	return a.until(ctx, "the Works to preserve their objects", todo, func(o adopted) (bool, error) { return a.preserves(ctx, todo, o) })
 }
 
-// preserves reports whether a binding and all its Works preserve the object; a binding that is gone does.
-func (a *adoptCommand) preserves(ctx context.Context, o adopted) (bool, error) {
+// preserving is what the spec of a policy, or of a binding, says to preserve its objects, and to take them over where they are.
+var preserving = map[string]any{"preserveResourcesOnDeletion": true, "conflictResolution": string(policyv1alpha1.ConflictOverwrite)}
+
+// preserves reports whether a binding and all its Works preserve the object; a binding that is gone does. It fails if another policy
+// has taken it over.
+func (a *adoptCommand) preserves(ctx context.Context, todo *adoption, o adopted) (bool, error) {
 	binding, err := a.client.Resource(o.bindings()).Namespace(o.Resource.Namespace).Get(ctx, o.Binding, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return false, err
 	}
-	if err == nil && binding.GetUID() == o.UID && !isPreserving(*binding) && !isEmptied(binding) {
-		return false, nil
+	if err == nil {
+		if err := todo.owns(o, binding); err != nil || !isPreserving(*binding) && !isEmptied(binding) {
+			return false, err
+		}
 	}
 	return a.worksPreserve(ctx, o)
+}
+
+// owns returns an error if a binding is not what it was: another one, another policy's, or what another object depends on.
+func (todo *adoption) owns(o adopted, binding *unstructured.Unstructured) error {
+	if binding.GetUID() != o.UID {
+		return fmt.Errorf("%s has another binding than before", o)
+	}
+	if by, claimed := render.ClaimedBy(binding.GetLabels(), nil); claimed && (todo.ID == "" || binding.GetLabels()[todo.Label] != todo.ID) {
+		return fmt.Errorf("another policy has taken over %s (%s): exclude the object from it", o, by)
+	}
+	required, _, _ := unstructured.NestedSlice(binding.Object, "spec", "requiredBy")
+	for _, entry := range required {
+		by, _ := entry.(map[string]any)
+		if !slices.ContainsFunc(todo.Objects, func(of adopted) bool {
+			return of.Binding == by["name"] && of.Resource.Namespace == o.Resource.Namespace
+		}) {
+			return fmt.Errorf("%s is now a dependency of binding %v of another policy, too: move that first", o, by["name"])
+		}
+	}
+	return nil
 }
 
 // worksPreserve reports whether all Works of a binding preserve the object.
@@ -579,7 +710,16 @@ func isEmptied(binding *unstructured.Unstructured) bool {
 // unbind deletes the policy, and then the bindings that it leaves behind, and waits until their Works are gone.
 func (a *adoptCommand) unbind(ctx context.Context, p policyOf, todo *adoption) error {
 	if p.object != nil {
-		err := p.resource.Delete(ctx, p.object.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(todo.UID))})
+		now, err := a.bindings(ctx, p)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(now, func(b workv1alpha2.ResourceBinding) bool {
+			return !slices.ContainsFunc(todo.Objects, func(o adopted) bool { return o.UID == b.UID })
+		}) {
+			return errors.New("the policy propagates more objects than before")
+		}
+		err = p.resource.Delete(ctx, p.object.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(todo.UID))})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
@@ -609,15 +749,19 @@ func (a *adoptCommand) release(ctx context.Context, todo *adoption, o adopted) (
 	resource := a.client.Resource(o.bindings()).Namespace(o.Resource.Namespace)
 	binding, err := resource.Get(ctx, o.Binding, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err) || err == nil && binding.GetUID() != o.UID:
+	case apierrors.IsNotFound(err):
 		return true, nil
 	case err != nil:
 		return false, err
 	case binding.GetDeletionTimestamp() != nil || todo.ID != "" && binding.GetLabels()[todo.Label] == todo.ID: // Karmada has not seen that the policy is gone
 		return false, nil
 	}
-	if by, claimed := render.ClaimedBy(binding.GetLabels(), binding.GetAnnotations()); claimed {
-		return false, fmt.Errorf("%s has taken over %s: move that, too, or exclude the object from it, and remove karmada.target/clusters from the object if it is to stay there", by, o)
+	if err := todo.owns(o, binding); err != nil {
+		return false, err
+	}
+	if !isPreserving(*binding) && !isEmptied(binding) { // the policy has said otherwise in between
+		_, err := resource.Patch(ctx, o.Binding, types.MergePatchType, patchOf(map[string]any{"uid": o.UID}, preserving), metav1.PatchOptions{})
+		return false, err
 	}
 	if does, err := a.worksPreserve(ctx, o); err != nil || !does {
 		return false, err

@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"maps"
 	"strings"
 	"testing"
 
 	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
 	"sigs.k8s.io/yaml"
 )
 
@@ -24,6 +24,7 @@ func TestEquivalent(t *testing.T) {
 		"Labels":        {`placement: {clusterAffinity: {labelSelector: {matchLabels: {tier: edge}, matchExpressions: [{key: drained, operator: DoesNotExist}]}}}`, "cluster-selector=!drained,tier=edge", ""},
 		"Fields":        {`placement: {clusterAffinity: {fieldSelector: {matchExpressions: [{key: region, operator: In, values: [eu, us]}, {key: provider, operator: NotIn, values: [x]}]}}}`, "cluster-selector=cluster.karmada.io/provider notin (x),topology.kubernetes.io/region in (eu,us)", ""},
 		"OtherField":    {`placement: {clusterAffinity: {fieldSelector: {matchExpressions: [{key: rack, operator: In, values: [a]}]}}}`, "", "fieldSelector rack"},
+		"Globs":         {`placement: {clusterAffinity: {clusterNames: ["a*"]}}`, "", "no names"},
 		"Both":          {`placement: {clusterAffinity: {clusterNames: [a], labelSelector: {matchLabels: {b: c}}}}`, "", "either here"},
 		"LabelsExclude": {`placement: {clusterAffinity: {exclude: [a], labelSelector: {matchLabels: {b: c}}}}`, "", "exclude by label"},
 		"Groups":        {`placement: {clusterAffinities: [{affinityName: a, clusterNames: [a]}]}`, "", "second choices"},
@@ -36,8 +37,8 @@ func TestEquivalent(t *testing.T) {
 		"LabelWeights":  {`placement: {replicaScheduling: {replicaSchedulingType: Divided, replicaDivisionPreference: Weighted, weightPreference: {staticWeightList: [{targetCluster: {labelSelector: {matchLabels: {a: b}}}, weight: 2}]}}}`, "", "weights for labels"},
 		"Dynamic":       {`placement: {replicaScheduling: {replicaSchedulingType: Divided, replicaDivisionPreference: Weighted, weightPreference: {dynamicWeight: AvailableReplicas}}}`, "", "free capacity"},
 		"Aggregated":    {`placement: {replicaScheduling: {replicaSchedulingType: Divided, replicaDivisionPreference: Aggregated}}`, "", "free capacity"},
-		"Suspended":     {`suspension: {dispatching: true}`, "clusters=* suspend=true", ""},
-		"SuspendedOn":   {`suspension: {dispatchingOnClusters: {clusterNames: [a, b]}}`, "clusters=* suspend=a,b", ""},
+		"Suspended":     {`suspension: {dispatching: true}`, "", "suspension"},
+		"SuspendedOn":   {`suspension: {dispatchingOnClusters: {clusterNames: [a, b]}}`, "", "suspension"},
 		"NotSuspended":  {`suspension: {dispatching: false}`, "clusters=*", ""},
 		"Preserved":     {`preserveResourcesOnDeletion: true`, "clusters=* preserve-on-deletion=true", ""},
 		"Lazy":          {`activationPreference: Lazy`, "", "Lazy"},
@@ -59,8 +60,9 @@ func TestEquivalent(t *testing.T) {
 				}
 				return
 			}
-			got := strings.ReplaceAll(strings.TrimPrefix(adopted{Annotations: maps.Clone(e.annotations)}.line(), "/: "), "karmada.target/", "")
-			if _, said, _ := strings.Cut(got, ": "); said != c.want || len(e.without) > 0 {
+			line := adopted{Resource: workv1alpha2.ObjectReference{Kind: "Page", Name: "x"}, Annotations: e.annotations}.line()
+			_, said, _ := strings.Cut(strings.ReplaceAll(line, "karmada.target/", ""), ": ")
+			if said != c.want || len(e.without) > 0 {
 				t.Errorf("it becomes %q, without %q, want %q", said, e.without, c.want)
 			}
 		})

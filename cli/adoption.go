@@ -23,6 +23,9 @@ type adoption struct {
 	// Label is the label of what it claims, and ID the value.
 	Label string `json:"label"`
 	ID    string `json:"id"`
+	// Overwrites and Preserves are what the policy said before adopt changed it.
+	Overwrites bool `json:"overwrites,omitempty"`
+	Preserves  bool `json:"preserves,omitempty"`
 	// Objects are what it propagates.
 	Objects []adopted `json:"objects"`
 }
@@ -33,12 +36,11 @@ type adopted struct {
 	Binding     string                       `json:"binding"`
 	UID         types.UID                    `json:"uid"`
 	PermanentID string                       `json:"permanentID"`
-	// Annotations are what it gets. All say to overwrite until it is moved, and Overwrites says that this stays.
+	// Annotations are what it gets. All say to overwrite until it is moved.
 	Annotations map[string]string `json:"annotations"`
-	Overwrites  bool              `json:"overwrites,omitempty"`
 	// Clusters are where it is now, and Notes what will be different.
-	Clusters []string `json:"-"`
-	Notes    []string `json:"-"`
+	Clusters []string `json:"clusters"`
+	Notes    []string `json:"notes,omitempty"`
 }
 
 func (a adopted) String() string {
@@ -77,10 +79,11 @@ func equivalentOf(p policyv1alpha1.PropagationSpec) equivalent {
 	e := equivalent{annotations: map[string]string{}}
 	e.place(p.Placement)
 	e.divide(p.Placement.ReplicaScheduling)
-	e.suspend(p)
 	if p.PreserveResourcesOnDeletion != nil && *p.PreserveResourcesOnDeletion {
 		e.annotations[render.PreserveOnDeletionAnnotation] = "true"
 	}
+	e.refuse(p.ActivationPreference == policyv1alpha1.LazyActivation, "activationPreference Lazy: what it propagates may not be what the policy says; remove it from the policy first")
+	e.refuse(isSuspended(p.Suspension), "suspension: what is kept back would be applied; move it before or after")
 	e.refuse(p.Failover != nil, "failover: nothing moves to another cluster here")
 	e.refuse(len(p.DependentOverrides) > 0, "dependentOverrides: an object does not wait for its override policies here")
 	e.refuse(p.SchedulerName != "" && p.SchedulerName != "default-scheduler", "schedulerName: another scheduler chooses the clusters")
@@ -104,6 +107,8 @@ func (e *equivalent) place(p policyv1alpha1.Placement) {
 	}
 	selector := e.selectorOf(a)
 	names := slices.Clone(a.ClusterNames)
+	e.refuse(strings.ContainsAny(strings.Join(append(names, a.ExcludeClusters...), ""), "*?!,= "), "clusterNames: some are no names of clusters")
+	names = slices.Clone(a.ClusterNames)
 	e.refuse(len(names) > 0 && selector != "", "clusterNames with a selector: both apply there, and either here")
 	excluded := make([]string, 0, len(a.ExcludeClusters))
 	for _, name := range a.ExcludeClusters {
@@ -173,14 +178,7 @@ func (e *equivalent) divide(s *policyv1alpha1.ReplicaSchedulingStrategy) {
 	e.annotations[render.ReplicasAnnotation] = strings.Join(weights, ",")
 }
 
-// suspend says where it is not applied.
-func (e *equivalent) suspend(p policyv1alpha1.PropagationSpec) {
-	e.refuse(p.ActivationPreference == policyv1alpha1.LazyActivation, "activationPreference Lazy: what it propagates may not be what the policy says; remove it from the policy first")
-	switch s := p.Suspension; {
-	case s == nil:
-	case s.Dispatching != nil && *s.Dispatching:
-		e.annotations[render.SuspendAnnotation] = "true"
-	case s.DispatchingOnClusters != nil && len(s.DispatchingOnClusters.ClusterNames) > 0:
-		e.annotations[render.SuspendAnnotation] = strings.Join(s.DispatchingOnClusters.ClusterNames, ",")
-	}
+// isSuspended reports whether a policy does not apply everything everywhere.
+func isSuspended(s *policyv1alpha1.Suspension) bool {
+	return s != nil && (s.Dispatching != nil && *s.Dispatching || s.DispatchingOnClusters != nil && len(s.DispatchingOnClusters.ClusterNames) > 0)
 }

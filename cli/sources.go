@@ -112,7 +112,7 @@ func (s *sources) readConfiguration(ctx context.Context, client kubernetes.Inter
 	}
 	s.status = v.status
 	if v.absence != "" {
-		s.warn("leader", "no replica of karmada-mirror leads, so nothing is written: "+v.absence+". See karmada-mirror check.")
+		s.warn(aboutLeader, "no replica of karmada-mirror leads, so nothing is written: "+v.absence+". See karmada-mirror check.")
 	}
 	configuration, told, isKnown := v.inForce()
 	if told != "" {
@@ -124,6 +124,9 @@ func (s *sources) readConfiguration(ctx context.Context, client kubernetes.Inter
 	}
 	return configuration, nil
 }
+
+// aboutLeader is the topic of the warning that no replica leads.
+const aboutLeader = "leader"
 
 // warn says something about the daemon, once of each topic.
 func (s *sources) warn(topic, text string) {

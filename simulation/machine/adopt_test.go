@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
@@ -48,20 +50,87 @@ func (m *machine) adopted() error {
 	return nil
 }
 
+// reverted is an API server on which a GitOps tool reverts the policy right before adopt deletes it.
+type reverted struct {
+	http.RoundTripper
+	revert func()
+}
+
+func (r reverted) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Method == http.MethodDelete && strings.Contains(request.URL.Path, "/propagationpolicies/") {
+		r.revert()
+	}
+	return r.RoundTripper.RoundTrip(request)
+}
+
+// adoptRefuses: what would be deleted, taken over, or left alone in a member is not moved, and nothing is changed. It moves a policy that
+// is reverted in between all the same.
+func (m *machine) adoptRefuses() error {
+	page := refOf(thePage)
+	policy := apiserver.Ref{Resource: schema.GroupResource{Group: "policy.karmada.io", Resource: "propagationpolicies"}, Namespace: page.Namespace, Name: "policy"}
+	other := apiserver.Object{"metadata": apiserver.Object{"name": "other"}, "spec": apiserver.Object{"resourceSelectors": []any{apiserver.Object{"apiVersion": "v1", "kind": "ConfigMap"}}, "placement": apiserver.Object{}}}
+	otherRef := apiserver.Ref{Resource: schema.GroupResource{Group: "policy.karmada.io", Resource: "clusterpropagationpolicies"}, Name: "other"}
+	creates := func() error { _, err := m.store.Create(otherRef.Resource, other); return err }
+	deletes := func() error { return m.store.Delete(otherRef, metav1.DeleteOptions{}) }
+	unchanged := func() error {
+		if u := (unstructured.Unstructured{Object: m.store.Get(page)}); m.store.Get(policy) == nil || u.GetAnnotations()[clustersKey] != "" {
+			return errors.New("something was changed")
+		}
+		return nil
+	}
+	says := func(placement apiserver.Object) act {
+		return func() error {
+			_, err := m.store.Modify(policy, "", func(o apiserver.Object) { o["spec"] = apiserver.Object{"placement": placement} })
+			return err
+		}
+	}
+	const adopt = "adopt --policy a/policy --yes"
+	refuses := func(text string) act { return func() error { return m.tell(m.refuses(adopt, text), unchanged) } }
+	reverts := func() {
+		_, _ = m.store.Modify(policy, "", func(o apiserver.Object) { o["spec"].(apiserver.Object)["preserveResourcesOnDeletion"] = false })
+		time.Sleep(10 * time.Second)
+	}
+	deleted := m.deletions(page, "m1", "m2")
+	return m.tell(m.page(nil), func() error { return m.karmada.Propagate(page, "m1", "m2") }, pause(time.Minute), m.hasInMember("m1", "1"),
+		creates, refuses("ClusterPropagationPolicy other selects it, too"), deletes,
+		says(apiserver.Object{}), refuses("these annotations choose m1, m2, m3"),
+		says(apiserver.Object{"spreadConstraints": []any{apiserver.Object{"spreadByField": "region"}}}), refuses("spreadConstraints"),
+		says(apiserver.Object{"clusterAffinity": apiserver.Object{"clusterNames": []any{"m1", "m2"}}}), m.goes("m2"), pause(time.Minute), refuses(`while cluster "m2" is away`), m.comes("m2"), pause(time.Minute),
+		m.stopped, pause(time.Minute), refuses("no replica"), m.started, pause(time.Minute), func() error {
+			out, err := m.commandOver(context.Background(), reverted{m.store.NewServer(), reverts}, strings.Fields(adopt)...)
+			if n := deleted(); err != nil || n > 0 {
+				return fmt.Errorf("%w, with %d deletions in members\n%s", err, n, out)
+			}
+			return nil
+		}, m.page(to("m1,m2")), m.quiet)
+}
+
+// deletions counts how often an object is deleted in members.
+func (m *machine) deletions(of apiserver.Ref, clusters ...string) (end func() int32) {
+	var deleted atomic.Int32
+	var stops []func()
+	for _, cluster := range clusters {
+		stops = append(stops, m.karmada.Member(cluster).Store.Subscribe(func(e apiserver.Event) {
+			if e.Ref() == of && e.Type == watch.Deleted {
+				deleted.Add(1)
+			}
+		}))
+	}
+	return func() int32 {
+		for _, stop := range stops {
+			stop()
+		}
+		return deleted.Load()
+	}
+}
+
 func (m *machine) adoptedAfter(writes int) (isDone bool, err error) {
 	page, clusters := refOf(thePage), []string{"m1", "m2"}
 	propagate := func() error { return m.karmada.Propagate(page, clusters...) }
 	if err := m.tell(m.page(nil), propagate, pause(time.Minute), m.hasInMember("m1", "1"), m.hasInMember("m2", "1")); err != nil {
 		return false, err
 	}
-	var deleted atomic.Int32
-	for _, cluster := range clusters {
-		defer m.karmada.Member(cluster).Store.Subscribe(func(e apiserver.Event) {
-			if e.Ref() == page && e.Type == watch.Deleted {
-				deleted.Add(1)
-			}
-		})()
-	}
+	deletions := m.deletions(page, clusters...)
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
 	const adopt, again = "adopt --policy a/policy --yes", "of PropagationPolicy a/policy adopted"
@@ -72,8 +141,11 @@ func (m *machine) adoptedAfter(writes int) (isDone bool, err error) {
 		}
 	}
 	u := unstructured.Unstructured{Object: m.store.Get(page)}
-	if a := u.GetAnnotations(); a["karmada.target/conflict-resolution"] != "" || a[clustersKey] != "m1,m2" || deleted.Load() > 0 {
-		return false, fmt.Errorf("it has %v, and was deleted %d times in members", a, deleted.Load())
+	if a := u.GetAnnotations(); a["karmada.target/conflict-resolution"] != "" || a[clustersKey] != "m1,m2" {
+		return false, fmt.Errorf("it has %v", a)
+	}
+	if n := deletions(); n > 0 {
+		return false, fmt.Errorf("it was deleted %d times in members", n)
 	}
 	return isDone, m.tell(m.page(to("m1,m2")), m.quiet, m.page(nil), m.quiet) // what the model knows
 }

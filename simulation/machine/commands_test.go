@@ -101,7 +101,8 @@ var commands = map[string]func(*machine) error{
 				m.runs("deletions list", "No deletion is held.", "approved, and not carried out yet: 60 deletions of configmaps in namespace a in m1"), m.runs("deletions list -o json", `"approved": true`), m.refuses("deletions approve --yes", "no deletion is held"),
 				m.runs("deletions list --config-map karmada-system/other", "60")), pause(10*time.Minute), m.quiet, m.held(0, 0))
 	},
-	"Adopted": (*machine).adopted,
+	"Adopted":      (*machine).adopted,
+	"AdoptRefuses": (*machine).adoptRefuses,
 	"WaitBesideADeletion": func(m *machine) error { // on a cluster that is away, and held
 		wait := func(what string) act { return m.runs("wait " + what + " -n a --timeout=5s") }
 		return m.tell(m.careful, m.crowd(60, 0, to("m1,m2")), m.web(to("m1,m2")), m.quiet, m.goes("m2"), pause(time.Minute), m.crowd(60, 1, to("m1")), m.web(to("m1")), pause(time.Minute), m.held(60, 60),
