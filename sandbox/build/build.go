@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Builder compiles programs.
@@ -24,6 +25,9 @@ type Builder struct {
 	// module is the folder of the sandbox module.
 	module  string
 	release release
+	// compiled are the outputs of steps that have run: sources do not change while a process lasts.
+	mu       sync.Mutex
+	compiled map[string]bool
 }
 
 // New reads go.mod of the module around the working directory, and of the module with
@@ -38,7 +42,7 @@ func New(ctx context.Context, progress io.Writer) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{Progress: progress, module: module, release: chosen}, nil
+	return &Builder{Progress: progress, module: module, release: chosen, compiled: map[string]bool{}}, nil
 }
 
 // Repository is the folder of the repository that contains the sandbox.
@@ -143,8 +147,11 @@ func (b *Builder) checkedDaemon() step {
 	}
 }
 
-// compile runs the steps, and reports how far they have come, all together.
+// compile runs the steps that have not run yet, and reports how far they have come, all together.
 func (b *Builder) compile(ctx context.Context, steps ...step) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	steps = slices.DeleteFunc(steps, func(s step) bool { return b.compiled[s.output] })
 	var names []string
 	for _, s := range steps {
 		names = append(names, s.what)
@@ -163,6 +170,7 @@ func (b *Builder) compile(ctx context.Context, steps ...step) error {
 		if _, err := s.run(ctx, p, slices.Concat([]string{"build", "-v"}, s.flags(), []string{"-o", s.output, "-ldflags", ldflags}, s.targets)...); err != nil {
 			return err
 		}
+		b.compiled[s.output] = true
 	}
 	p.succeed()
 	return nil

@@ -43,7 +43,7 @@ func TestProgress(t *testing.T) {
 // TestCompile: what cannot be compiled is named, with what the compiler says.
 func TestCompile(t *testing.T) {
 	var out bytes.Buffer
-	b := &Builder{Progress: &out}
+	b := &Builder{Progress: &out, compiled: map[string]bool{}}
 	err := b.compile(t.Context(), step{what: "nothing", dir: ".", output: "x", targets: []string{"./no/such/folder"}})
 	if err == nil || !strings.Contains(err.Error(), "cannot compile nothing") || !strings.Contains(err.Error(), "no/such/folder") {
 		t.Errorf("it does not say why: %v", err)
