@@ -204,8 +204,10 @@ func (s *statusCommand) linesOf(f judge.Facts) []mirrorStatus {
 	lines := statusesOf(j, s.states, s.survey.HidesWorks)
 	isHidden := slices.ContainsFunc(lines, func(line mirrorStatus) bool { return s.survey.HidesWorks(line.Cluster) })
 	if len(lines) < 2 || isHidden || s.attention || len(s.members) > 0 {
-		if unknown := judge.UnknownSuspended(f); unknown != nil && len(lines) > 0 && lines[len(lines)-1].Message != refusalText(*unknown) {
-			lines = append(lines, refusedLine(f.ID, *unknown))
+		for _, unknown := range judge.UnknownNames(f) {
+			if line := refusedLine(f.ID, unknown); len(lines) > 0 && lines[len(lines)-1].Message != line.Message {
+				lines = append(lines, line)
+			}
 		}
 		return lines
 	}

@@ -78,7 +78,7 @@ func TestStatusOfLongName(t *testing.T) {
 	}
 }
 
-// TestUnknownSuspendedOnce: a misspelt name has one line, whether or not the object reaches a cluster.
+// TestUnknownNamesOnce: a misspelt name has one line, whether or not the object reaches a cluster.
 func TestUnknownSuspendedOnce(t *testing.T) {
 	for clusters, want := range map[string]int{"m1": 2, "far-*": 1} {
 		source := configMapOf("shop", "page", map[string]string{render.ClustersAnnotation: clusters, render.SuspendAnnotation: "m9"}, nil)

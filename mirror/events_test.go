@@ -304,8 +304,8 @@ func (w *shifting) wishes(percent int) map[string]string {
 		render.ClusterSelectorAnnotation:    {"tier=edge", "tier!=core", "tier in (", "topology.kubernetes.io/zone notin (z1)", "cluster.karmada.io/provider", "topology.kubernetes.io/region=eu", "!tier"},
 		render.SuspendAnnotation:            {"true", "m1", "m1,m2", "m4,m9", "m*", "perhaps"},
 		render.ExpandAnnotation:             {"true", "false"},
-		render.ReplicasAnnotation:           {"divide", "m1=2,m2=1", "retain"},
-		render.WavesAnnotation:              {"m1;*", "m2(1);m*", "bad;;"},
+		render.ReplicasAnnotation:           {"divide", "m1=2,m4=1", "retain"},
+		render.WavesAnnotation:              {"m1;*", "m4,m2(1);m*", "bad;;"},
 		render.PreserveOnDeletionAnnotation: {"true", "maybe"},
 		render.DeletionAnnotation:           {"foreground"},
 	}

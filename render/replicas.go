@@ -121,6 +121,14 @@ func (d *Division) sort() error {
 // Divides reports whether replicas are divided at all.
 func (d Division) Divides() bool { return d.isAsked }
 
+// Names returns the clusters that have a weight by their names, sorted.
+func (d Division) Names() (names []string) {
+	for _, named := range d.names {
+		names = append(names, named.term)
+	}
+	return names
+}
+
 // WeightOf returns the weight of a target: the highest of the terms that match it, whether
 // they are names or globs, as in Karmada (getStaticWeightInfoList in
 // pkg/scheduler/core/division_algorithm.go, v1.18.2). A target that no term matches has the

@@ -106,6 +106,14 @@ func (w Waves) At(i int) Wave {
 	return rest
 }
 
+// Names returns the clusters that waves name, sorted in each wave.
+func (w Waves) Names() (names []string) {
+	for _, wave := range w.list {
+		names = append(names, wave.terms.Names()...)
+	}
+	return names
+}
+
 // Of returns the index of the wave of a cluster with these labels: the first that matches, or the
 // last one, for the clusters that are in none.
 func (w Waves) Of(cluster string, of labels.Set) int {

@@ -65,9 +65,6 @@ func (w Wishes) TargetsAs(other Wishes) bool {
 	return w.clusters.value == other.clusters.value && w.selector.value == other.selector.value
 }
 
-// InheritsSuspension reports whether what is said about suspension is the Namespace's.
-func (w Wishes) InheritsSuspension() bool { return w.suspend.inherited }
-
 // OptOut reports whether the wishes opt out of the Namespace's targets.
 func (w Wishes) OptOut() bool { return w.clusters.isBlank() }
 
@@ -241,16 +238,41 @@ func (w Wishes) IndexKeys() (keys []string) {
 			keys = append(keys, terms.Index()...)
 		}
 	}
-	return append(keys, w.SuspendedNames()...)
+	return append(keys, w.OtherNames()...)
 }
 
-// SuspendedNames returns the clusters that SuspendAnnotation names; none if it cannot be parsed.
-func (w Wishes) SuspendedNames() []string {
-	if !w.suspend.given {
-		return nil
+// NamedClusters are the clusters that an annotation names although it chooses none.
+type NamedClusters struct {
+	Annotation string
+	Names      []string
+	// Inherited: the annotation is the Namespace's.
+	Inherited bool
+}
+
+// Named returns the clusters that SuspendAnnotation, ReplicasAnnotation and WavesAnnotation name, as far as these can be
+// parsed. Such a name has no effect if no cluster has it.
+func (w Wishes) Named() (named []NamedClusters) {
+	if w.suspend.given {
+		terms, _ := w.suspended()
+		named = append(named, NamedClusters{SuspendAnnotation, terms.Names(), w.suspend.inherited})
 	}
-	terms, _ := w.suspended()
-	return terms.Names()
+	if w.replicas.given {
+		division, _, _ := ParseDivision(w.replicas.value)
+		named = append(named, NamedClusters{ReplicasAnnotation, division.Names(), w.replicas.inherited})
+	}
+	if w.waves.given {
+		waves, _ := w.Waves()
+		named = append(named, NamedClusters{WavesAnnotation, waves.Names(), w.waves.inherited})
+	}
+	return named
+}
+
+// OtherNames returns the clusters of Named.
+func (w Wishes) OtherNames() (names []string) {
+	for _, named := range w.Named() {
+		names = append(names, named.Names...)
+	}
+	return names
 }
 
 // Options parses the rest. The error names the annotation; a wish to preserve counts all the same.

@@ -40,14 +40,14 @@ type termed interface {
 	ByIndex(index, value string) []any
 }
 
-// objects returns those that the change concerns by their own terms, or because they suspend the
-// cluster by its name. Either matters by itself: a suspended cluster is chosen, or not.
+// objects returns those that the change concerns by their own terms, or because another annotation of theirs names the
+// cluster. Either matters by itself: a suspended cluster is chosen, or not.
 func (c clusterChange) objects(among termed) (concerned []*state.Object) {
 	for _, obj := range c.chosen(among) {
 		o := obj.(*state.Object)
-		terms, suspended := o.Terms(), o.Wishes().SuspendedNames()
+		terms, others := o.Terms(), o.Wishes().OtherNames()
 		chooses := func(cluster *state.Cluster) bool { return terms.Matches(cluster.Name, cluster.Labels) }
-		names := func(cluster *state.Cluster) bool { return slices.Contains(suspended, cluster.Name) }
+		names := func(cluster *state.Cluster) bool { return slices.Contains(others, cluster.Name) }
 		if c.matters(chooses) || c.matters(names) {
 			concerned = append(concerned, o)
 		}

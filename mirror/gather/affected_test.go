@@ -68,6 +68,8 @@ func TestClusterChangeConcerns(t *testing.T) {
 		"optsOut":  {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: ""},
 		"butNot":   {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: "!m1"},
 		"held":     {render.ClusterSelectorAnnotation: "tier=edge", render.SuspendAnnotation: "m1"},
+		"staged":   {render.ClusterSelectorAnnotation: "tier=edge", render.WavesAnnotation: "m1; *"},
+		"weighted": {render.ClusterSelectorAnnotation: "tier=edge", render.ReplicasAnnotation: "m1=2"},
 		"broken":   {render.ClustersAnnotation: "M1"},
 		"plain":    nil,
 	}
@@ -88,19 +90,19 @@ func TestClusterChangeConcerns(t *testing.T) {
 	going := func(c *state.Cluster) { c.Terminating = true }
 	another := func(c *state.Cluster) { c.UID = "2" }
 	ready := func(c *state.Cluster) { c.IsReady = true }
-	unlabelled := []string{"everyone", "globbed", "named", "both", "tierless", "held"} // the last names it in suspend
+	unlabelled := []string{"everyone", "globbed", "named", "both", "tierless", "held", "staged", "weighted"} // the last three name it elsewhere
 	cases := map[string]struct {
 		reason string
 		change clusterChange
 		want   []string
 	}{
 		"Joins":         {"a cluster that joins concerns those that choose it", clusterChange{nil, cluster("")}, unlabelled},
-		"JoinsLabelled": {"also by its labels", clusterChange{nil, cluster("edge")}, []string{"everyone", "globbed", "named", "both", "edge", "optsOut", "held"}},
-		"Leaves":        {"one that is deleted concerns those that chose it", clusterChange{cluster("core"), nil}, []string{"everyone", "globbed", "named", "both", "core", "held"}},
+		"JoinsLabelled": {"also by its labels", clusterChange{nil, cluster("edge")}, []string{"everyone", "globbed", "named", "both", "edge", "optsOut", "held", "staged", "weighted"}},
+		"Leaves":        {"one that is deleted concerns those that chose it", clusterChange{cluster("core"), nil}, []string{"everyone", "globbed", "named", "both", "core", "held", "staged", "weighted"}},
 		"Terminates":    {"and so does one that is being deleted", clusterChange{cluster(""), cluster("", going)}, unlabelled},
 		"MadeAgain":     {"or that was replaced unnoticed", clusterChange{cluster(""), cluster("", another)}, unlabelled},
-		"Labelled":      {"a label concerns those for which it matters", clusterChange{cluster(""), cluster("edge")}, []string{"edge", "optsOut", "tierless", "held"}},
-		"Relabelled":    {"before or after", clusterChange{cluster("edge"), cluster("core")}, []string{"edge", "optsOut", "core", "held"}},
+		"Labelled":      {"a label concerns those for which it matters", clusterChange{cluster(""), cluster("edge")}, []string{"edge", "optsOut", "tierless", "held", "staged", "weighted"}},
+		"Relabelled":    {"before or after", clusterChange{cluster("edge"), cluster("core")}, []string{"edge", "optsOut", "core", "held", "staged", "weighted"}},
 		"Unlabelled":    {"or when the label is removed", clusterChange{cluster("core"), cluster("")}, []string{"core", "tierless"}},
 		"Ready":         {"its status concerns only those that have Works there", clusterChange{cluster("edge"), cluster("edge", ready)}, nil},
 	}

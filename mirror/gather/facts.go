@@ -209,7 +209,7 @@ func addWorks(f *judge.Facts, s store) {
 	if f.Source == nil {
 		return
 	}
-	for _, cluster := range append(f.Source.Terms.Names(), f.Source.Wishes.SuspendedNames()...) {
+	for _, cluster := range append(f.Source.Terms.Names(), f.Source.Wishes.OtherNames()...) {
 		f.Clusters[cluster] = s.clusterFacts(cluster)
 	}
 	if f.Source.Terms.IsOpen() {

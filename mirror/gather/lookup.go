@@ -261,7 +261,7 @@ func workIndexers() cache.Indexers {
 func indexByTerm(obj any) ([]string, error) {
 	switch o := obj.(type) {
 	case *state.Object:
-		return append(o.Terms().Index(), o.Wishes().SuspendedNames()...), nil
+		return append(o.Terms().Index(), o.Wishes().OtherNames()...), nil
 	case *state.Namespace:
 		return o.Wishes.IndexKeys(), nil
 	}

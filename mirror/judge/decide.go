@@ -92,8 +92,8 @@ func Decide(f Facts) Verdict {
 	if f.Unknown == "" && f.Source != nil && f.Source.Asks && f.Source.Foreground && f.Source.UID == "" {
 		v.Unread = true // its finalizer is for one UID
 	}
-	if unknown := UnknownSuspended(f); unknown != nil {
-		v.Refusals = AddRefusal(v.Refusals, *unknown)
+	for _, unknown := range UnknownNames(f) {
+		v.Refusals = AddRefusal(v.Refusals, unknown)
 	}
 	rollOut(f, &r, &v)
 	v.replace(f)
@@ -103,22 +103,24 @@ func Decide(f Facts) Verdict {
 	return v
 }
 
-// UnknownSuspended refuses names in the annotation that suspends, if no cluster has them: they may
-// be misspelt, and then nothing is suspended. No Target says so.
-func UnknownSuspended(f Facts) *Refusal {
+// UnknownNames refuses names in annotations that choose no clusters, if no cluster has them: they may be misspelt, and then
+// nothing is suspended, or no cluster goes first. No Target says so.
+func UnknownNames(f Facts) (refusals []Refusal) {
 	if f.Unknown != "" || f.Source == nil || !f.Source.Asks || f.Source.Refusal != nil {
 		return nil
 	}
-	var unknown []string
-	for _, name := range f.Source.Differences.Suspended.Names() {
-		if f.Clusters[name].State == ClusterMissing {
-			unknown = append(unknown, strconv.Quote(name))
+	for _, named := range f.Source.Wishes.Named() {
+		var unknown []string
+		for _, name := range named.Names {
+			if f.Clusters[name].State == ClusterMissing {
+				unknown = append(unknown, strconv.Quote(name))
+			}
+		}
+		if unknown != nil {
+			refusals = append(refusals, Refusal{Reason: UnknownCluster, Message: fmt.Sprintf("%s: no cluster %s has joined yet", named.Annotation, strings.Join(unknown, " or ")), Elsewhere: named.Inherited})
 		}
 	}
-	if unknown == nil {
-		return nil
-	}
-	return &Refusal{Reason: UnknownCluster, Message: fmt.Sprintf("%s: no cluster %s has joined yet", render.SuspendAnnotation, strings.Join(unknown, " or ")), Elsewhere: f.Source.Wishes.InheritsSuspension()}
+	return refusals
 }
 
 // isLong reports whether the Work on a cluster has, or is to have, the longer name.

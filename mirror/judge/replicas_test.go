@@ -471,6 +471,39 @@ func TestUndividable(t *testing.T) {
 	}
 }
 
+// TestUnknownNames: a name that no cluster has may be misspelt, in whichever annotation it is.
+func TestUnknownNames(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		asks   sample.Annotations
+		want   string
+	}{
+		"Suspend":   {"nothing would be suspended", sample.Annotations{render.SuspendAnnotation: "m1,tru"}, `karmada.target/suspend: no cluster "tru" has joined yet`},
+		"Waves":     {"no cluster would go first", sample.Annotations{render.WavesAnnotation: "memebr1,m1 (1); *"}, `karmada.target/waves: no cluster "memebr1" has joined yet`},
+		"LaterWave": {"and so with any wave", sample.Annotations{render.WavesAnnotation: "m1; m8,m9; *"}, `karmada.target/waves: no cluster "m8" or "m9" has joined yet`},
+		"Weights":   {"it would have the weight 1", sample.Annotations{render.ReplicasAnnotation: "m1=1,mm2=0"}, `karmada.target/replicas: no cluster "mm2" has joined yet`},
+		"Together":  {"all of them are reported", sample.Annotations{render.SuspendAnnotation: "x1", render.WavesAnnotation: "x1; *"}, `karmada.target/suspend: no cluster "x1" has joined yet; karmada.target/waves: no cluster "x1" has joined yet`},
+		"Glob":      {"a glob may be for clusters to come", sample.Annotations{render.WavesAnnotation: "x*; *"}, ""},
+		"Excluded":  {"and an exclusion does no harm", sample.Annotations{render.WavesAnnotation: "*, !x1"}, ""},
+		"Elsewhere": {"that the source does not ask for a cluster is its own business", sample.Annotations{render.WavesAnnotation: "m3; *"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.asks[render.ClustersAnnotation] = "m1,m2"
+			clusters := joinedClusters("m1", "m2", "m3")
+			for _, unknown := range []string{"tru", "memebr1", "m8", "m9", "mm2", "x1"} {
+				clusters[unknown] = ClusterFacts{State: ClusterMissing}
+			}
+			var got string
+			for _, refusal := range Decide(dividedFacts(t, 1, tc.asks, clusters)).Refusals {
+				got += string(refusal.Reason) + ": " + refusal.Message
+			}
+			if want := strings.TrimSuffix("UnknownCluster: "+tc.want, "UnknownCluster: "); got != want {
+				t.Errorf("%s: %s", tc.reason, got)
+			}
+		})
+	}
+}
+
 // TestSuspendedSome: the Works of some clusters are suspended; a name that no cluster has may be
 // misspelt.
 func TestSuspendedSome(t *testing.T) {

@@ -44,7 +44,7 @@ func (n *Namespace) ClusterNames() []string {
 	if n.Invalid != "" {
 		return nil
 	}
-	names := slices.Clone(n.Wishes.SuspendedNames())
+	names := n.Wishes.OtherNames()
 	if n.Asks() {
 		terms, _ := n.Wishes.Terms()
 		names = append(names, terms.Names()...)
