@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
@@ -100,6 +101,7 @@ func (e *equivalent) refuse(applies bool, why string) {
 func (e *equivalent) place(p policyv1alpha1.Placement) {
 	e.refuse(len(p.ClusterAffinities) > 0, "clusterAffinities: there are no second choices here")
 	e.refuse(slices.ContainsFunc(p.SpreadConstraints, choosesSome), "spreadConstraints: the clusters are named or labelled here, and not a number of them")
+	e.refuse(slices.ContainsFunc(p.ClusterTolerations, toleratesMore), "clusterTolerations: taints of clusters have no effect here; choose the clusters by names or labels")
 	e.refuse(p.WorkloadAffinity != nil, "workloadAffinity: objects do not follow each other here")
 	a := p.ClusterAffinity
 	if a == nil {
@@ -128,6 +130,11 @@ func (e *equivalent) place(p policyv1alpha1.Placement) {
 // choosesSome reports whether a constraint chooses a part of the clusters: by default, Karmada adds one that does not.
 func choosesSome(c policyv1alpha1.SpreadConstraint) bool {
 	return c.SpreadByField != policyv1alpha1.SpreadByFieldCluster || c.SpreadByLabel != "" || c.MaxGroups != 0 || c.MinGroups > 1
+}
+
+// toleratesMore reports whether a toleration is not one of those that Karmada adds to every policy (pkg/webhook/propagationpolicy/mutating.go, v1.18.2).
+func toleratesMore(t corev1.Toleration) bool {
+	return t.Key != clusterv1alpha1.TaintClusterNotReady && t.Key != clusterv1alpha1.TaintClusterUnreachable
 }
 
 // selectorOf is the selector for what an affinity says of labels and fields; empty for nothing.

@@ -63,6 +63,24 @@ func TestNoticeOf(t *testing.T) {
 	}
 }
 
+// TestNoticeOfUnhealthy: what the daemon knows about a workload that is not healthy says more than its conditions.
+func TestNoticeOfUnhealthy(t *testing.T) {
+	v := judge.Verdict{Targets: map[string]judge.Target{"m1": {}}, Notices: []judge.Refusal{{Reason: judge.DependencyNotMirrored, Message: "its Pods need it"}}}
+	for name, tc := range map[string]struct {
+		work workStatus
+		want string
+	}{
+		"Unhealthy": {workStatus{Applied: "True", Health: "Unhealthy"}, "DependencyNotMirrored: its Pods need it"},
+		"Healthy":   {workStatus{Applied: "True", Health: "Healthy"}, ""},
+		"Failed":    {workStatus{Applied: "False", Health: "Unhealthy"}, ""}, // why is more important
+		"New":       {workStatus{}, "DependencyNotMirrored: its Pods need it"},
+	} {
+		if got := noticeOf(v, "m1", &tc.work); got != tc.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // TestFewAreReadAlone: of one object, only its own Works are read, of however many there are.
 func TestFewAreReadAlone(t *testing.T) {
 	for arguments, reads := range map[string]bool{"status configmaps/page -n shop": false, "diff configmaps/page -n shop": false, "status -n shop configmaps/a configmaps/b configmaps/c configmaps/d configmaps/e configmaps/page": true} {

@@ -42,6 +42,8 @@ type explainedNotice struct {
 
 type explainedCluster struct {
 	Cluster string `json:"cluster"`
+	// Waits is true if it is not the turn of the cluster: Work is then about what it had before.
+	Waits bool `json:"waits,omitempty"`
 	// Decision is Wanted, Unwanted, Unknown, Released or Unneeded.
 	Decision string `json:"decision"`
 	Because  string `json:"because"`
@@ -83,7 +85,7 @@ func explanationOf(f judge.Facts, states workStates, hidden func(cluster string)
 }
 
 func explainCluster(c judge.ClusterExplanation, states workStates, hidden bool) explainedCluster {
-	explained := explainedCluster{Cluster: c.Cluster, Decision: c.Decision.String(), Because: oneLine(c.Because), Note: c.Note, Hint: c.Hint}
+	explained := explainedCluster{Cluster: c.Cluster, Waits: c.Waits, Decision: c.Decision.String(), Because: oneLine(c.Because), Note: c.Note, Hint: c.Hint}
 	if c.Work != nil {
 		explained.Work = states.of(c.Work)
 	}
@@ -155,7 +157,11 @@ func (e *explanation) text() string {
 
 func (c explainedCluster) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s: %s\n", c.Cluster, c.Decision)
+	decision, state := c.Decision, ""
+	if c.Waits {
+		decision, state = laterCell, ", with the content that it had before"
+	}
+	fmt.Fprintf(&b, "\n%s: %s\n", c.Cluster, decision)
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(&b, "  %-9s %s\n", name+":", value)
@@ -167,7 +173,7 @@ func (c explainedCluster) text() string {
 	}
 	if w := c.Work; w != nil {
 		line("Work", w.Namespace+"/"+w.Name)
-		line("State", w.State)
+		line("State", w.State+state)
 		line("Health", w.Health)
 		line("Message", cmp.Or(w.Reason, w.Ailment))
 	}

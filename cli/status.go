@@ -41,7 +41,8 @@ func newStatus(transport http.RoundTripper) *cobra.Command {
 			"omitted, and MESSAGE is cut. -o wide, a file and a pipe get everything. APPLIED is Suspended or Later where the present content\n" +
 			"is not to be applied now. With --summary, an object has one line; -o matrix has a row for it, and a column for each cluster.\n\n" +
 			"READY is what kubectl prints in the member: how many of the wanted Pods are ready, for a Job how many have completed,\n" +
-			"and for a Pod how many of its containers are ready. It is - for other kinds, and until Karmada has reported.\n\n" +
+			"and for a Pod how many of its containers are ready. It is - for other kinds, and until Karmada has reported; 2/? says that an\n" +
+			"autoscaler in the member decides how many Pods there are to be, and some are missing.\n\n" +
 			"If an object has several lines, the first sums up the others. Its CLUSTER is 2/3 if Karmada has applied two of three.\n" +
 			"READY is the sum, if it is known for each Work. APPLIED and HEALTH are the worst, and Unknown if only some Works report\n" +
 			"them. AGE is that of the oldest Work. With --member or --needs-attention, or if you may not read a Work, there is no such line.\n" +

@@ -39,8 +39,8 @@ type mirrorStatus struct {
 	// Overdue: the Work should have been written by now, and something may refuse that, or a wave waits for it for too long, or its
 	// object should be healthy by now.
 	Overdue bool `json:"overdue,omitempty"`
-	// isHidden: the user may not read its Work.
-	isHidden bool `json:"-"`
+	// isHidden: the user may not read its Work. isKept: a workload in waves still needs it there. lacksCluster: there is no such cluster.
+	isHidden, isKept, lacksCluster bool `json:"-"`
 }
 
 // overdueAfter is how long after the object was written the write of a Work is overdue. What the API server refuses, only the
@@ -68,19 +68,30 @@ type workStatus struct {
 	Health string `json:"health,omitempty"`
 	// Ailment is what the reported status says about an object that is not healthy.
 	Ailment string `json:"ailment,omitempty"`
-	// Ready and Wanted are the numbers of the column READY; nil if they are not known.
+	// Ready and Wanted are the numbers of the column READY; nil if they are not known, and Wanted alone if an autoscaler in the member
+	// sets it and some Pods are missing.
 	Ready             *int64      `json:"ready,omitempty"`
 	Wanted            *int64      `json:"wanted,omitempty"`
 	CreationTimestamp metav1.Time `json:"creationTimestamp"`
 	// DeletionHeld is true if the breaker holds the Work's deletion.
 	DeletionHeld bool `json:"deletionHeld,omitempty"`
-	// Reported is when Karmada last reported something.
-	Reported time.Time `json:"-"`
+	// Reported is when Karmada last reported something, and Written when the Work was last written. IsDown: too little of it is available
+	// for it to be rolling out or scaling.
+	Reported, Written time.Time `json:"-"`
+	IsDown            bool      `json:"-"`
 }
 
-// ails reports whether the object is not healthy, and Karmada has reported nothing else for a while.
+// ails reports whether the object has not been healthy for a while: since Karmada reported something else or, if it is down, since the
+// Work was written. Its reports may change all the time, as when its Pods crash.
 func (w *workStatus) ails(now time.Time) bool {
-	return w != nil && w.Health == string(workv1alpha1.ResourceUnhealthy) && now.Sub(w.Reported) > overdueAfter
+	if w == nil || w.Health != string(workv1alpha1.ResourceUnhealthy) {
+		return false
+	}
+	since := w.Reported
+	if w.IsDown {
+		since = w.Written
+	}
+	return now.Sub(since) > overdueAfter
 }
 
 func readWorkStatus(obj *unstructured.Unstructured) *workStatus {
@@ -91,12 +102,12 @@ func readWorkStatus(obj *unstructured.Unstructured) *workStatus {
 			s.Reason = oneLine(applied.Message)
 		}
 	}
-	s.Health, s.Reported = state.HealthOf(obj), state.ReportedAt(obj)
+	s.Health, s.Reported, s.Written = state.HealthOf(obj), state.ReportedAt(obj), state.WrittenAt(obj)
+	s.Ready, s.Wanted = readiness(obj)
 	if s.Health == string(workv1alpha1.ResourceUnhealthy) {
-		s.Ailment = oneLine(ailmentOf(state.ReportedBy(obj)))
-	}
-	if ready, wanted, isKnown := readiness(obj); isKnown {
-		s.Ready, s.Wanted = &ready, &wanted
+		status := state.ReportedBy(obj)
+		s.Ailment = oneLine(ailmentOf(status))
+		s.IsDown = isUnavailable(status) || s.Ready != nil && *s.Ready == 0
 	}
 	return s
 }
@@ -138,7 +149,7 @@ func (s sourceName) String() string {
 
 // needsAttention reports whether a line is about something that does not resolve itself.
 func (s mirrorStatus) needsAttention() bool {
-	return s.Decision == judge.Unknown.String() && !s.Waits || s.Overdue || s.Work != nil && (s.Work.DeletionHeld || s.Work.State == state.WorkFailed.String())
+	return s.Decision == judge.Unknown.String() && !s.Waits && !s.isKept || s.Overdue || s.Work != nil && (s.Work.DeletionHeld || s.Work.State == state.WorkFailed.String())
 }
 
 // statusesOf returns the lines of a source, sorted by cluster. The user may not be allowed to
@@ -153,6 +164,7 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
 		line := newStatusLine(f.ID)
 		line.Cluster, line.Decision, line.Waits = cluster, v.Targets[cluster].Decision.String(), v.Targets[cluster].Waits
+		line.isKept, line.lacksCluster = v.Targets[cluster].IsKept(), f.Clusters[cluster].State == judge.ClusterMissing
 		op := operations[cluster]
 		if w := f.Works[cluster]; w != nil {
 			line.Work = states.of(w)
@@ -229,7 +241,7 @@ func messageOf(v judge.Verdict, cluster string, op judge.Operation, w *workStatu
 	return w.message()
 }
 
-// noticeOf returns the first notice that concerns a Work. Most concern only one of which Karmada says nothing yet.
+// noticeOf returns the first notice that concerns a Work. Most concern only one of which Karmada says nothing yet, or nothing good.
 func noticeOf(v judge.Verdict, cluster string, w *workStatus) string {
 	for _, n := range v.Notices {
 		own, isOwn := v.Targets[cluster].Notices[n.Reason]
@@ -240,7 +252,8 @@ func noticeOf(v judge.Verdict, cluster string, w *workStatus) string {
 			continue
 		}
 		lasts := n.Reason == judge.NamespaceNotPropagated || n.Reason == judge.ReplicasContested || n.Reason == judge.WaveHeld && v.IsHeldUpBy(cluster)
-		if lasts || w.Applied == "" && w.State != state.WorkSuspended.String() {
+		isOpen := w.Applied == "" || w.Applied == string(metav1.ConditionTrue) && w.Health == string(workv1alpha1.ResourceUnhealthy)
+		if lasts || isOpen && w.State != state.WorkSuspended.String() {
 			return string(n.Reason) + ": " + n.Message
 		}
 	}
@@ -268,7 +281,7 @@ func (w *workStatus) unreached() *workStatus {
 	}
 	unknown := *w
 	unknown.Applied, unknown.Reason, unknown.Health = string(metav1.ConditionUnknown), judge.NoteUnreached, string(workv1alpha1.ResourceUnknown)
-	unknown.Ready, unknown.Ailment = nil, ""
+	unknown.Ready, unknown.Wanted, unknown.Ailment = nil, nil, ""
 	return &unknown
 }
 
@@ -279,6 +292,7 @@ func (w *workStatus) away() *workStatus {
 	}
 	unknown := *w
 	unknown.Reason, unknown.Health, unknown.Ready, unknown.Ailment = cmp.Or(w.Reason, judge.NoteAway), string(workv1alpha1.ResourceUnknown), nil, ""
+	unknown.Wanted = nil
 	return &unknown
 }
 

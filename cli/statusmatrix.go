@@ -45,6 +45,10 @@ func (s mirrorStatus) cell() string {
 		return "Leaving"
 	case w != nil && w.DeletionHeld:
 		return "Held"
+	case s.isKept:
+		return "Kept"
+	case s.lacksCluster && w == nil:
+		return "NoCluster"
 	case s.Decision == judge.Unknown.String() && !s.Waits:
 		return "Refused"
 	case w == nil:

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,53 +22,64 @@ import (
 // readiness returns how much of what a Work's object wants is ready in the member, as `kubectl get`
 // prints it there. It is not known before Karmada has reported a status, nor for kinds that do not
 // run Pods.
-func readiness(work *unstructured.Unstructured) (ready, wanted int64, isKnown bool) {
+func readiness(work *unstructured.Unstructured) (ready, wanted *int64) {
 	status := state.ReportedBy(work)
 	manifest, err := render.ManifestOf(work.Object)
 	if status == nil || err != nil {
-		return 0, 0, false
+		return nil, nil
 	}
 	object := unstructured.Unstructured{Object: manifest}
 	switch object.GroupVersionKind().GroupKind() {
 	case schema.GroupKind{Group: appsv1.GroupName, Kind: "Deployment"},
 		schema.GroupKind{Group: appsv1.GroupName, Kind: "StatefulSet"},
 		schema.GroupKind{Group: appsv1.GroupName, Kind: "ReplicaSet"}:
-		if render.OptionsOf(work.Object).RetainReplicas { // the member sets spec.replicas
-			return countIn(status, "readyReplicas"), countIn(status, "replicas"), true
+		if render.OptionsOf(work.Object).RetainReplicas {
+			return readyOfRetained(work, status)
 		}
-		return countIn(status, "readyReplicas"), countOr1(manifest, "spec", "replicas"), true
+		return countIn(status, "readyReplicas"), countOr1(manifest, "spec", "replicas")
 	case schema.GroupKind{Group: appsv1.GroupName, Kind: "DaemonSet"}:
-		return countIn(status, "numberReady"), countIn(status, "desiredNumberScheduled"), true
+		return countIn(status, "numberReady"), countIn(status, "desiredNumberScheduled")
 	case schema.GroupKind{Group: batchv1.GroupName, Kind: "Job"}:
-		return countIn(status, "succeeded"), countOr1(manifest, "spec", "completions"), true
+		return countIn(status, "succeeded"), countOr1(manifest, "spec", "completions")
 	case schema.GroupKind{Kind: "Pod"}:
 		return readyContainers(manifest, status)
 	}
-	return 0, 0, false
+	return nil, nil
+}
+
+// readyOfRetained is readiness where the member sets spec.replicas, which no report contains: the Pods that there are count. If it
+// lacks some of them, as when a quota allows no more, it is not known how many.
+func readyOfRetained(work *unstructured.Unstructured, status map[string]any) (ready, wanted *int64) {
+	ready, wanted = countIn(status, "readyReplicas"), countIn(status, "replicas")
+	if *ready == *wanted && state.HealthOf(work) == string(workv1alpha1.ResourceUnhealthy) {
+		return ready, nil
+	}
+	return ready, wanted
 }
 
 // countIn returns a count of a status, where zero is omitted.
-func countIn(status map[string]any, field string) int64 {
+func countIn(status map[string]any, field string) *int64 {
 	n, _, _ := unstructured.NestedInt64(status, field)
-	return n
+	return &n
 }
 
 // countOr1 returns a number of a manifest. The API servers' default for all that are read here is 1.
-func countOr1(manifest map[string]any, fields ...string) int64 {
+func countOr1(manifest map[string]any, fields ...string) *int64 {
 	n, found, err := unstructured.NestedInt64(manifest, fields...)
 	if !found || err != nil {
-		return 1
+		n = 1
 	}
-	return n
+	return &n
 }
 
 // readyContainers counts the containers of a Pod and its sidecars (printPod in
 // pkg/printers/internalversion/printers.go of Kubernetes, v1.35.4).
-func readyContainers(manifest, status map[string]any) (ready, wanted int64, isKnown bool) {
+func readyContainers(manifest, status map[string]any) (ready, wanted *int64) {
 	var pod corev1.Pod
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": manifest["spec"], "status": status}, &pod); err != nil {
-		return 0, 0, false
+		return nil, nil
 	}
+	ready = new(int64)
 	counts := map[string]bool{}
 	for _, c := range pod.Spec.Containers {
 		counts[c.Name] = true
@@ -78,16 +91,19 @@ func readyContainers(manifest, status map[string]any) (ready, wanted int64, isKn
 	}
 	for _, c := range append(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses...) {
 		if c.Ready && counts[c.Name] {
-			ready++
+			*ready++
 		}
 	}
-	return ready, int64(len(counts)), true
+	return ready, new(int64(len(counts)))
 }
 
 // readyCell formats the column READY; empty if nothing is known.
 func readyCell(ready, wanted *int64) string {
-	if ready == nil || wanted == nil {
+	switch {
+	case ready == nil:
 		return ""
+	case wanted == nil:
+		return fmt.Sprintf("%d/?", *ready)
 	}
 	return fmt.Sprintf("%d/%d", *ready, *wanted)
 }
@@ -100,6 +116,16 @@ var badConditions = sets.New("Failed", "Failure", "FailureTarget", "ReplicaFailu
 
 // maxAilment is how many characters are shown of what a member says.
 const maxAilment = 1000
+
+// isUnavailable reports whether a status says that too little of an object is available: a workload that rolls out, or is scaled, stays
+// available.
+func isUnavailable(status map[string]any) bool {
+	conditions, _ := status["conditions"].([]any)
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return (condition["type"] == "Available" || condition["type"] == "Ready") && condition["status"] == string(metav1.ConditionFalse)
+	})
+}
 
 // ailmentOf returns what a status says is amiss, in its own words: the conditions, and the phase; empty if it says nothing that is known.
 func ailmentOf(status map[string]any) string {

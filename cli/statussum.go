@@ -58,7 +58,8 @@ func sumOf(id render.Identity, lines []mirrorStatus, v judge.Verdict) mirrorStat
 	}
 	sum.Clusters.Applied = count(applied, string(metav1.ConditionTrue))
 	sum.Clusters.Healthy = count(healths, string(workv1alpha1.ResourceHealthy))
-	sum.Clusters.Ready, sum.Clusters.Wanted = totals(lines)
+	sum.Clusters.Ready = totalOf(lines, func(w *workStatus) *int64 { return w.Ready })
+	sum.Clusters.Wanted = totalOf(lines, func(w *workStatus) *int64 { return w.Wanted })
 	sum.Clusters.applied = cmp.Or(cellOfAny(lines, laterCell), cellOfAny(lines, suspendedCell))
 	if failed := worst(applied, string(metav1.ConditionFalse)); sum.Clusters.applied == "" || failed == string(metav1.ConditionFalse) {
 		sum.Clusters.applied = failed
@@ -82,21 +83,20 @@ func cellOfAny(lines []mirrorStatus, cell string) string {
 	return ""
 }
 
-// totals adds up what is ready; nil if it is not known for each Work, or if there is no Work.
-func totals(lines []mirrorStatus) (ready, wanted *int64) {
+// totalOf adds up a number; nil if it is not known for each Work, or if there is no Work.
+func totalOf(lines []mirrorStatus, number func(*workStatus) *int64) (total *int64) {
 	for _, line := range lines {
-		w := line.Work
 		switch {
-		case w == nil:
+		case line.Work == nil:
 			continue
-		case w.Ready == nil || w.Wanted == nil:
-			return nil, nil
-		case ready == nil:
-			ready, wanted = new(int64), new(int64)
+		case number(line.Work) == nil:
+			return nil
+		case total == nil:
+			total = new(int64)
 		}
-		*ready, *wanted = *ready+*w.Ready, *wanted+*w.Wanted
+		*total += *number(line.Work)
 	}
-	return ready, wanted
+	return total
 }
 
 func count(values []string, value string) (n int) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -90,6 +91,8 @@ func TestCells(t *testing.T) {
 		"LaterNew":  {mirrorStatus{Decision: "Unknown", Waits: true}, "Later", "Later"},
 		"Missing":   {mirrorStatus{Decision: "Wanted", Operation: "create"}, "", "Missing"},
 		"Refused":   {mirrorStatus{Decision: "Unknown", Work: done(nothing)}, "True", "Refused"},
+		"Kept":      {mirrorStatus{Decision: "Unknown", isKept: true, Work: done(nothing)}, "True", "Kept"},
+		"NoCluster": {mirrorStatus{Decision: "Unknown", lacksCluster: true}, "", "NoCluster"},
 		"Leaving":   {mirrorStatus{Decision: "Unwanted", Operation: "delete", Work: done(nothing)}, "True", "Leaving"},
 		"Deleting":  {mirrorStatus{Decision: "Wanted", Work: done(func(w *workStatus) { w.State = "deleting" })}, "True", "Leaving"},
 		"Hidden":    {mirrorStatus{Decision: "Wanted", isHidden: true}, "", "?"},
@@ -98,6 +101,15 @@ func TestCells(t *testing.T) {
 		if applied, cell := c.line.appliedCell(), c.line.cell(); applied != c.applied || cell != c.cell {
 			t.Errorf("%s: %q and %q, want %q and %q", name, applied, cell, c.applied, c.cell)
 		}
+	}
+}
+
+// TestExplainedLater: what Karmada has applied in a cluster of a later wave is not what the object says now.
+func TestExplainedLater(t *testing.T) {
+	c := explainedCluster{Cluster: "m2", Waits: true, Decision: "Unknown", Because: "m1 is first", Work: &workStatus{Namespace: "karmada-es-m2", Name: "web-1", State: "applied"}}
+	const want = "\nm2: Later\n  Because:  m1 is first\n  Work:     karmada-es-m2/web-1\n  State:    applied, with the content that it had before\n"
+	if diff := cmp.Diff(want, c.text()); diff != "" {
+		t.Error(diff)
 	}
 }
 

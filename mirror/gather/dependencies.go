@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -19,8 +20,7 @@ var neededResources = map[string]string{
 }
 
 // addDependencies finds the objects that the Pods of a source need and that are not mirrored to
-// all of its clusters. An object that is not on the Karmada API server may exist in the member
-// anyway, and is ignored.
+// all of its clusters.
 func addDependencies(f *judge.Facts, namespace *state.Namespace, s store) {
 	f.Dependencies = nil
 	configuration := s.inForce()
@@ -30,11 +30,11 @@ func addDependencies(f *judge.Facts, namespace *state.Namespace, s store) {
 	for _, id := range f.Source.Template.Needs() {
 		resource, isConfigured := configuration.Resource(schema.GroupResource{Resource: neededResources[id.Kind]})
 		isWatched := isConfigured && resource.SelectsNamespace(id.Namespace)
-		o := s.needed(id)
-		d := judge.Dependency{ID: id, Unwatched: !isWatched, OtherNamespaces: isConfigured && !isWatched}
+		o, isKnown := s.needed(id)
+		d := judge.Dependency{ID: id, Unwatched: !isWatched, OtherNamespaces: isConfigured && !isWatched, Absent: o == nil && isWatched}
 		needed := &judge.Source{ID: id}
 		switch {
-		case o == nil && (isWatched || !namespace.Asks()): // the members may have it all the same
+		case d.Absent && !isKnown, o == nil && !isWatched && !namespace.Asks(): // it may be there, or in the members
 			continue
 		case o != nil && (o.System == render.SystemOwn || o.System == render.SystemEverywhere || o.Claim() != ""): // others bring it to the members
 			continue
@@ -133,27 +133,27 @@ func (c *Caches) DependingOn(kind schema.GroupKind) sets.Set[render.Identity] {
 	return sources
 }
 
-func (c *Caches) needed(id render.Identity) *state.Object {
+func (c *Caches) needed(id render.Identity) (o *state.Object, isKnown bool) {
 	w, unknown := c.watchOf(id)
 	if unknown != "" {
-		return nil
+		return nil, false
 	}
 	obj, exists, synced := w.Get(id.Namespace, id.Name)
 	if o, ok := obj.(*state.Object); ok && exists && synced {
-		return o
+		return o, true
 	}
-	return nil
+	return nil, synced && !exists
 }
 
 // needed reads an object. If that fails or is forbidden, the object is not known: only a notice depends on it.
-func (r *reading) needed(id render.Identity) *state.Object {
+func (r *reading) needed(id render.Identity) (o *state.Object, isKnown bool) {
 	if assumed := r.assumed[id]; assumed != nil {
-		return state.NewObject(assumed.DeepCopy())
+		return state.NewObject(assumed.DeepCopy()), true
 	}
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: neededResources[id.Kind]}
 	u, err := r.client.Resource(gvr).Namespace(id.Namespace).Get(r.ctx, id.Name, metav1.GetOptions{})
 	if err != nil {
-		return nil
+		return nil, apierrors.IsNotFound(err)
 	}
-	return state.NewObject(u)
+	return state.NewObject(u), true
 }

@@ -150,7 +150,7 @@ type store interface {
 	owner(of, owner render.Identity) (o *state.Object, isKnown bool)
 	// needed returns an object that Pods need; nil if it does not exist, or that is not known. The daemon knows
 	// nothing of what it does not watch.
-	needed(render.Identity) *state.Object
+	needed(render.Identity) (o *state.Object, isKnown bool)
 	// worksOf returns the Works that name the source.
 	worksOf(render.Identity) []*state.Work
 	// Works returns all Works that have our label, without exception.

@@ -151,11 +151,11 @@ func (s *Files) autoscalersOf(id render.Identity) iter.Seq[*state.Object] {
 	}
 }
 
-func (s *Files) needed(id render.Identity) *state.Object {
+func (s *Files) needed(id render.Identity) (o *state.Object, isKnown bool) {
 	if u := s.objects[id]; u != nil {
-		return state.NewObject(u.DeepCopy())
+		return state.NewObject(u.DeepCopy()), true
 	}
-	return nil
+	return nil, false
 }
 
 func (s *Files) worksOf(render.Identity) []*state.Work { return nil }

@@ -79,7 +79,7 @@ func (c *Caches) owner(of, owner render.Identity) (o *state.Object, isKnown bool
 	if _, unknown := c.watchOf(owner); unknown != "" {
 		return nil, true
 	}
-	o = c.needed(owner)
+	o, _ = c.needed(owner)
 	return o, o != nil
 }
 

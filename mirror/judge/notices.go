@@ -147,12 +147,18 @@ func (t Target) notServed(kinds state.Kinds) string {
 // startsWithin is how long a workload may take to become healthy before it is said what it may lack.
 const startsWithin = time.Minute
 
-// isLacking reports whether a member may lack what Pods need. It may make itself what is not watched: then the workload
-// becomes healthy there.
+// isLacking reports whether a member may lack what Pods need. It may make itself what is not watched, or not here: then the
+// workload becomes healthy there.
 func isLacking(f Facts, d Dependency) bool {
 	return slices.ContainsFunc(d.Clusters, func(cluster string) bool {
-		w := f.Works[cluster]
-		return !d.Unwatched || w == nil || !w.IsWell() && f.startsIn(w) == 0
+		switch w := f.Works[cluster]; {
+		case !d.Unwatched && !d.Absent:
+			return true
+		case w == nil:
+			return !d.Absent
+		default:
+			return !w.IsWell() && f.startsIn(w) == 0
+		}
 	})
 }
 
@@ -173,6 +179,9 @@ func (d Dependency) message(wishes render.Wishes) string {
 	}
 	if d.Unwatched {
 		return fmt.Sprintf("its Pods need %s, but %ss are not among the resources of the configuration: add them there, or create it in the members yourself", what, d.ID.Kind)
+	}
+	if d.Absent {
+		return fmt.Sprintf("its Pods need %s, which does not exist on the Karmada API server: create it and mirror it to %s, unless it is there", what, strings.Join(d.Clusters, ", "))
 	}
 	message := fmt.Sprintf("its Pods need %s, which is not mirrored to %s: they wait there until it is", what, strings.Join(d.Clusters, ", "))
 	command := wishes.Command()

@@ -103,6 +103,9 @@ func (v Verdict) Lost() map[string][]string {
 	return lost
 }
 
+// IsKept reports whether a Work that is not wanted is kept because a workload in waves still needs its object.
+func (t Target) IsKept() bool { return t.neededBy }
+
 // Decision says whether a Work is wanted. The zero value is Unknown, which
 // keeps whatever exists.
 type Decision int
