@@ -90,7 +90,7 @@ func (a *adoptCommand) run(ctx context.Context) error {
 	}
 	if !a.yes {
 		what := fmt.Sprintf("This deletes %s, and annotates %d objects.", todo.Policy, len(todo.Objects))
-		if err := confirm(a.in, a.out, what, "nothing was changed"); err != nil {
+		if err := confirm(ctx, a.in, a.out, what, "nothing was changed"); err != nil {
 			return err
 		}
 	}

@@ -132,7 +132,7 @@ func choosesSome(c policyv1alpha1.SpreadConstraint) bool {
 	return c.SpreadByField != policyv1alpha1.SpreadByFieldCluster || c.SpreadByLabel != "" || c.MaxGroups != 0 || c.MinGroups > 1
 }
 
-// toleratesMore reports whether a toleration is not one of those that Karmada adds to every policy (pkg/webhook/propagationpolicy/mutating.go, v1.18.2).
+// toleratesMore reports whether a toleration is not one of those that earlier versions of Karmada added to every policy.
 func toleratesMore(t corev1.Toleration) bool {
 	return t.Key != clusterv1alpha1.TaintClusterNotReady && t.Key != clusterv1alpha1.TaintClusterUnreachable
 }

@@ -43,6 +43,9 @@ func (d *deletions) newApprove() *cobra.Command {
 // what config.IsAhead allows.
 func (d *deletions) approve(ctx context.Context) error {
 	works, err := d.held(ctx)
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("%w\n  to approve, you need this right, and that to patch ConfigMap %q", err, d.name)
+	}
 	if err != nil {
 		return err
 	}
@@ -72,7 +75,7 @@ func (d *deletions) approve(ctx context.Context) error {
 	done := "approved: "
 	if d.dryRun {
 		done = "would be approved: "
-	} else if err := d.confirm(held); err != nil {
+	} else if err := d.confirm(ctx, held); err != nil {
 		return err
 	} else if err := d.mustBeSeen(ctx, seen, approvals); err != nil {
 		return err
@@ -130,7 +133,7 @@ func (d *deletions) own(works []heldWork) ([]heldWork, error) {
 }
 
 // confirm asks on a terminal; elsewhere it needs --yes.
-func (d *deletions) confirm(held []*summary) error {
+func (d *deletions) confirm(ctx context.Context, held []*summary) error {
 	if d.yes {
 		return nil
 	}
@@ -138,7 +141,7 @@ func (d *deletions) confirm(held []*summary) error {
 	for _, s := range held {
 		what = append(what, s.String())
 	}
-	return confirm(d.in, d.out, "This approves "+strings.Join(what, "; ")+".", "nothing was approved")
+	return confirm(ctx, d.in, d.out, "This approves "+strings.Join(what, "; ")+".", "nothing was approved")
 }
 
 // write adds approvals to those on the ConfigMap for other resources.

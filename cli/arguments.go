@@ -14,7 +14,7 @@ import (
 
 // The forms in which arguments name an object or a resource.
 const (
-	oneUsage  = "TYPE NAME | TYPE/NAME"
+	oneUsage  = "TYPE NAME... | TYPE/NAME..."
 	someUsage = "[TYPE[,TYPE...] [NAME...] | TYPE/NAME...]"
 	someHelp  = "Give TYPE and NAME as for kubectl (deploy web, deployments.apps web, deploy/web), or a SOURCE as status prints it\n" +
 		"(Deployment.apps/shop/web)."

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,12 +11,16 @@ import (
 
 // execute runs the command line and returns what it printed.
 func execute(arguments ...string) (string, error) {
+	return executeUntil(context.Background(), arguments...)
+}
+
+func executeUntil(ctx context.Context, arguments ...string) (string, error) {
 	var out bytes.Buffer
 	root := New()
 	root.SetArgs(arguments)
 	root.SetOut(&out)
 	root.SetErr(&out)
-	err := root.Execute()
+	err := root.ExecuteContext(ctx)
 	return out.String(), err
 }
 

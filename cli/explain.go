@@ -3,9 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"maps"
 	"net/http"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -71,8 +69,8 @@ func (e *explainCommand) one(ctx context.Context, ref gather.SourceRef) error {
 	case !s.Asks && s.Deleted.IsZero():
 		explanation.Steps = append(explanation.Steps, e.misplaced(ctx, ref)...)
 	case !explanation.ClustersHidden:
-		for _, glob := range s.Terms.GlobsWithout(slices.Collect(maps.Keys(facts.Clusters))) {
-			explanation.Steps = append(explanation.Steps, explainedStep{Passed: true, What: glob + " chooses no cluster now"})
+		for _, what := range idleIn(facts) {
+			explanation.Steps = append(explanation.Steps, explainedStep{Passed: true, What: what})
 		}
 	}
 	return e.print(explanation)

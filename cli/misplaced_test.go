@@ -9,7 +9,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// TestMisplaced: explain finds what probably says where to mirror an object, and does not, and a glob that chooses nothing.
+// TestMisplaced: explain finds what probably says where to mirror an object, and does not, and what has no effect.
 func TestMisplaced(t *testing.T) {
 	type fields = map[string]any
 	in := func(template string, annotations fields) fields {
@@ -23,8 +23,10 @@ func TestMisplaced(t *testing.T) {
 		"metadata.labels has karmada.target/clusters":                       {"metadata": fields{"labels": fields{render.ClustersAnnotation: "m1"}}},
 		"spec.template.metadata.annotations has karmada.target/clusters":    {"metadata": fields{}, "spec": in("template", fields{render.ClustersAnnotation: "m1"})},
 		"spec.jobTemplate.metadata.annotations has karmada.target/clusters": {"metadata": fields{}, "spec": in("jobTemplate", fields{render.ClustersAnnotation: "m1"})},
-		"":                              {"metadata": fields{"annotations": fields{"policy.karmada.io/applied-placement": "{}", "example.com/clusters": "m1", "karmada.io/managed": "true", render.PreserveOnDeletionAnnotation: "true"}}},
-		"prod-* chooses no cluster now": {"metadata": fields{"annotations": fields{render.ClustersAnnotation: "prod-*,m*"}}},
+		"":                                      {"metadata": fields{"annotations": fields{"policy.karmada.io/applied-placement": "{}", "example.com/clusters": "m1", "karmada.io/managed": "true", render.PreserveOnDeletionAnnotation: "true"}}},
+		"wave-bake has no effect without waves": {"metadata": fields{"annotations": fields{render.ClustersAnnotation: "m1", render.WaveBakeAnnotation: "10m"}}},
+		`no cluster "m9" has joined`:            {"metadata": fields{"annotations": fields{render.ClustersAnnotation: "m*", render.WavesAnnotation: "m9; *"}}},
+		"prod-* chooses no cluster now":         {"metadata": fields{"annotations": fields{render.ClustersAnnotation: "prod-*,m*"}}},
 	} {
 		paths := server()
 		object["apiVersion"], object["kind"] = "v1", "ConfigMap"

@@ -105,7 +105,7 @@ func (p *purgeCommand) run(ctx context.Context) error {
 	case p.dryRun:
 		return p.tell(works, objects)
 	}
-	if err := p.confirm(works, objects); err != nil {
+	if err := p.confirm(ctx, works, objects); err != nil {
 		return err
 	}
 	return errors.Join(p.delete(ctx, works), p.release(ctx, objects))
@@ -251,7 +251,7 @@ func isConfiguration(data map[string]string) bool {
 }
 
 // confirm asks on a terminal; elsewhere it needs --yes.
-func (p *purgeCommand) confirm(works []*state.Work, objects []*unstructured.Unstructured) error {
+func (p *purgeCommand) confirm(ctx context.Context, works []*state.Work, objects []*unstructured.Unstructured) error {
 	if p.yes {
 		return nil
 	}
@@ -262,7 +262,7 @@ func (p *purgeCommand) confirm(works []*state.Work, objects []*unstructured.Unst
 	if len(objects) > 0 {
 		what = append(what, fmt.Sprintf("This removes the finalizer of %d %s: those that are being deleted are gone then, even if clusters still have them.", len(objects), p.leftovers.Resource))
 	}
-	return confirm(p.in, p.out, strings.Join(what, " "), "nothing was deleted")
+	return confirm(ctx, p.in, p.out, strings.Join(what, " "), "nothing was deleted")
 }
 
 // delete continues after a failed deletion, and stops if the resource is back in a

@@ -17,7 +17,7 @@ import (
 )
 
 // Main runs the command line and returns the exit code: 0 for success, 1 for a
-// failure unless the command says otherwise. The first SIGINT or SIGTERM ends the command
+// failure unless the command says otherwise, 130 if it was interrupted. The first SIGINT or SIGTERM ends the command
 // gracefully, a second one at once.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -31,16 +31,22 @@ func Main() int {
 	if err == nil {
 		return 0
 	}
-	return report(os.Stderr, err)
+	return report(os.Stderr, err, ctx.Err() != nil)
 }
 
+// interrupted is the exit code of what has not ended before a signal, as in a shell.
+const interrupted = 130
+
 // report prints an error, and the usage if that is the mistake, and returns the exit code.
-func report(out io.Writer, err error) (code int) {
+func report(out io.Writer, err error, isInterrupted bool) (code int) {
 	if _, isPrinted := errors.AsType[printed](err); isPrinted {
 		return 1
 	}
 	printError(out, err)
 	printUsage(out, err)
+	if isInterrupted {
+		return interrupted
+	}
 	if exit := (*exitError)(nil); errors.As(err, &exit) {
 		return exit.code
 	}

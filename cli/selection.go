@@ -276,6 +276,6 @@ func (s *selection) one(ctx context.Context, ref gather.SourceRef, obj *unstruct
 // tellHidden prints in one line what the user may not read.
 func tellHidden(errOut io.Writer, reader *gather.Reader) {
 	if hidden := reader.Hidden(); len(hidden) > 0 {
-		fmt.Fprintf(errOut, "You cannot read %s: anything that depends on this is not shown.\n", strings.Join(hidden, "; "))
+		fmt.Fprintf(errOut, "Cannot read %s: anything that depends on this is not shown.\n", strings.Join(hidden, "; "))
 	}
 }

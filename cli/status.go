@@ -10,9 +10,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
 // statusCommand lists what is mirrored where.
@@ -77,6 +81,9 @@ func newStatus(transport http.RoundTripper) *cobra.Command {
 		if s.watch && s.labels != "" {
 			return misuse("cannot use --watch with --selector: Works do not have the labels of their objects")
 		}
+		if _, err := labels.Parse(s.labels); err != nil {
+			return misuse("cannot use --selector: %w", err)
+		}
 		if s.summary && (s.watch || s.output == "matrix" || s.attention || len(s.members) > 0) {
 			return misuse("cannot use --summary with --watch, -o matrix, --needs-attention or --member: they are about lines of clusters")
 		}
@@ -110,13 +117,18 @@ func (s *statusCommand) run(ctx context.Context, args []string) error {
 		err = s.follow(ctx, args)
 	}
 	if s.printer.printed() == 0 && err == nil && !s.watch {
-		fmt.Fprintln(s.errOut, s.nothing(args))
+		fmt.Fprintln(s.errOut, s.nothing(ctx, args))
 	}
 	return err
 }
 
 // nothing returns the message for an empty list.
-func (s *statusCommand) nothing(args []string) string {
+func (s *statusCommand) nothing(ctx context.Context, args []string) string {
+	if s.namespace != "" {
+		if _, err := s.client.Resource(state.NamespacesResource).Get(ctx, s.namespace, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+			return fmt.Sprintf("There is no namespace %q.", s.namespace)
+		}
+	}
 	if unlisted := s.unlisted(args); unlisted != "" && s.sources == 0 {
 		return unlisted + " is not among the resources of the daemon's configuration: nothing of it is mirrored."
 	}

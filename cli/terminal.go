@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -75,23 +76,37 @@ func escapeControl(encoded []byte) []byte {
 	return escaped.Bytes()
 }
 
-// ask returns an error that says what was not done, unless the answer is yes.
-func ask(in io.Reader, out io.Writer, what, otherwise string) error {
+// ask returns an error that says what was not done, unless the answer is yes. It does not wait for one when ctx is done.
+func ask(ctx context.Context, in io.Reader, out io.Writer, what, otherwise string) error {
 	fmt.Fprintf(out, "%s Continue? [y/N] ", what)
-	answer, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
+	type line struct {
+		text string
+		err  error
 	}
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+	lines := make(chan line, 1)
+	go func() {
+		text, err := bufio.NewReader(in).ReadString('\n')
+		lines <- line{text, err}
+	}()
+	var answer line
+	select {
+	case <-ctx.Done():
+		return errors.New(otherwise)
+	case answer = <-lines:
+	}
+	if answer.err != nil && !errors.Is(answer.err, io.EOF) {
+		return answer.err
+	}
+	if text := strings.ToLower(strings.TrimSpace(answer.text)); text != "y" && text != "yes" {
 		return errors.New(otherwise)
 	}
 	return nil
 }
 
 // confirm asks on a terminal; elsewhere it returns an error that asks for --yes.
-func confirm(in io.Reader, out io.Writer, what, otherwise string) error {
+func confirm(ctx context.Context, in io.Reader, out io.Writer, what, otherwise string) error {
 	if !isTerminal(in) {
 		return fmt.Errorf("%s: cannot ask without a terminal: give --yes. %s", otherwise, what)
 	}
-	return ask(in, out, what, otherwise)
+	return ask(ctx, in, out, what, otherwise)
 }

@@ -33,7 +33,7 @@ func TestAsk(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			err := ask(c.in, &out, "This deletes 2 Works.", "nothing was deleted")
+			err := ask(t.Context(), c.in, &out, "This deletes 2 Works.", "nothing was deleted")
 			if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
 				t.Errorf("%s: %v", c.reason, err)
 			}
@@ -53,7 +53,7 @@ func TestConfirmElsewhere(t *testing.T) {
 	t.Cleanup(func() { _ = errors.Join(read.Close(), write.Close()) })
 	for name, in := range map[string]io.Reader{"a pipe": read, "no file": strings.NewReader("yes\n")} {
 		var out bytes.Buffer
-		if err := confirm(in, &out, "This deletes 2 Works.", "nothing was deleted"); err == nil || !strings.Contains(err.Error(), "give --yes") || out.Len() > 0 {
+		if err := confirm(t.Context(), in, &out, "This deletes 2 Works.", "nothing was deleted"); err == nil || !strings.Contains(err.Error(), "give --yes") || out.Len() > 0 {
 			t.Errorf("%s is asked: %v, %q", name, err, out.String())
 		}
 	}

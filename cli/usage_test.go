@@ -78,7 +78,7 @@ func TestMisuse(t *testing.T) {
 				t.Fatalf("%s: it succeeds: %s", c.reason, output)
 			}
 			var told bytes.Buffer
-			code, want := report(&told, err), 1
+			code, want := report(&told, err, false), 1
 			if arguments[0] == "diff" {
 				want = exitTrouble
 			}

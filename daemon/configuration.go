@@ -217,7 +217,11 @@ var errDeleted = errors.New("the ConfigMap was deleted")
 
 func (d *daemon) rejectConfiguration(c *configuration, err error) {
 	d.rejects(c.parts, err)
-	d.logger.Error("configuration rejected, the last good one stays in force", zap.Error(err))
+	stays := "the last good one stays in force"
+	if d.inForce.Load() == nil {
+		stays = "and none is in force: this replica does not lead"
+	}
+	d.logger.Error("configuration rejected, "+stays, zap.Error(err))
 	d.controller.Announce(c.reference(), "InvalidConfiguration", err.Error(), d.isCurrent(c))
 }
 

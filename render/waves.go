@@ -154,6 +154,16 @@ func (w Wishes) Waves() (waves Waves, err error) {
 	return waves, nil
 }
 
+// WaveTimes returns the annotations with the times of waves that are given.
+func (w Wishes) WaveTimes() (keys []string) {
+	for _, a := range []annotation{{WaveBakeAnnotation, &w.bake}, {WaveDeadlineAnnotation, &w.deadline}} {
+		if a.given {
+			keys = append(keys, a.key)
+		}
+	}
+	return keys
+}
+
 // duration parses a wish that is a time of at least least.
 func (w wish) duration(key string, otherwise, least time.Duration) (time.Duration, error) {
 	if !w.given {

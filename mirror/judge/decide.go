@@ -161,7 +161,7 @@ func (f Facts) Targets() []string {
 			clusters[cluster] = true
 		}
 		for cluster, facts := range f.Clusters {
-			if f.Source.Terms.Matches(cluster, facts.Labels) {
+			if facts.State != ClusterMissing && f.Source.Terms.Matches(cluster, facts.Labels) { // another annotation may name what does not exist
 				clusters[cluster] = true
 			}
 		}

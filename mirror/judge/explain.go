@@ -15,7 +15,7 @@ type Explanation struct {
 	// Steps hold for every cluster, in the order in which they are checked. The last
 	// one may be the one that failed.
 	Steps []Step
-	// Notices are what keeps Karmada from doing what is wanted.
+	// Notices are what keeps Karmada from doing what is wanted, and names that no cluster has.
 	Notices []Refusal
 	// Clusters are the results for each cluster.
 	Clusters []ClusterExplanation
@@ -122,7 +122,7 @@ func (r Reason) Hint() string { return hints[r] }
 // Explain explains what Decide makes of the facts, step by step.
 func Explain(f Facts) Explanation {
 	v := Decide(f)
-	e := Explanation{Steps: explainSource(f), Notices: v.Notices}
+	e := Explanation{Steps: explainSource(f), Notices: append(UnknownNames(f), v.Notices...)}
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
 		c := ClusterExplanation{Cluster: cluster, Target: v.Targets[cluster], Work: f.Works[cluster]}
 		c.Hint = hintFor(f, cluster, c.Target)
@@ -177,10 +177,10 @@ func explainSource(f Facts) []Step {
 		}
 	case !add(true, "its resource is in the configuration", ""):
 	case s == nil:
-		add(false, "the object does not exist", "any remaining Works will be deleted")
+		add(false, "the object does not exist", "its remaining Works are deleted, unless their deletion is held")
 	case s.Leaving:
 		add(false, "it is being deleted in the foreground: it stays until its Works are gone", "")
-	case !s.Asks && s.Refusal != nil:
+	case !s.Asks && s.Refusal != nil && s.Refusal.Reason != ClaimedByPolicy:
 		add(false, fmt.Sprintf("%s: %s", s.Refusal.Reason, s.Refusal.Message), s.Refusal.Reason.Hint())
 	case !s.Asks:
 		add(false, "neither the object nor its Namespace says where to mirror it", "annotate it: karmada.target/clusters=<cluster>[,<cluster>...]")

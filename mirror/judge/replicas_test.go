@@ -488,17 +488,21 @@ func TestUnknownNames(t *testing.T) {
 		"Elsewhere": {"that the source does not ask for a cluster is its own business", sample.Annotations{render.WavesAnnotation: "m3; *"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tc.asks[render.ClustersAnnotation] = "m1,m2"
+			tc.asks[render.ClustersAnnotation] = "m1,m2,x*" // which chooses no cluster
 			clusters := joinedClusters("m1", "m2", "m3")
 			for _, unknown := range []string{"tru", "memebr1", "m8", "m9", "mm2", "x1"} {
 				clusters[unknown] = ClusterFacts{State: ClusterMissing}
 			}
 			var got string
-			for _, refusal := range Decide(dividedFacts(t, 1, tc.asks, clusters)).Refusals {
+			v := Decide(dividedFacts(t, 1, tc.asks, clusters))
+			for _, refusal := range v.Refusals {
 				got += string(refusal.Reason) + ": " + refusal.Message
 			}
 			if want := strings.TrimSuffix("UnknownCluster: "+tc.want, "UnknownCluster: "); got != want {
 				t.Errorf("%s: %s", tc.reason, got)
+			}
+			if len(v.Targets) != 2 {
+				t.Errorf("a name is no target, even if a glob matches it: %v", v.Targets)
 			}
 		})
 	}
