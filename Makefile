@@ -109,7 +109,7 @@ health: ## Test aggregated statuses with the health libraries of Argo CD and Flu
 # programs would lose its turn.
 levels: e2e check simulation pinned alerts helm health parity
 
-test: ## Run all of these: about 10 minutes on 2 cores, and as many again for the first compilation
+test: ## Run all of these: about half an hour on 2 cores
 	@mkdir -p .cache
 	@$(MAKE) --no-print-directory programs
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target PROGRAMS= levels 2>&1 | tee .cache/test.log
