@@ -104,10 +104,19 @@ func (j Judgement) member(cluster string, report *state.Report, source *state.So
 		return m
 	}
 	m.Status, m.Generation, m.Settled = report.Status, report.Generation, j.isSettled(cluster)
-	m.Later, m.Lacking = j.isLater(w, report, now), w.State == state.WorkFailed || j.Facts.IsUnreached(cluster)
+	m.Later, m.Lacking = j.isLater(w, report, now), w.State == state.WorkFailed && failsIn(report, now) == 0 || j.Facts.IsUnreached(cluster)
 	m.Unhealthy, m.ChoosesReplicas = report.Unhealthy, w.Retains()
 	m.Idle = report.Idle && (m.Settled || report.Status == nil && j.isWritten(cluster)) // otherwise it may have Pods, or get some
 	return m
+}
+
+// failsIn returns after what time a failure counts. What the member has shown before stays meanwhile: since 1.19, Karmada also reports a
+// repair there that something refuses for a while.
+func failsIn(report *state.Report, now time.Time) time.Duration {
+	if report.FailedSince.IsZero() {
+		return 0
+	}
+	return max(0, trustAfter-now.Sub(report.FailedSince))
 }
 
 // trustAfter is how long after a Work was adopted what it reports is believed although Karmada has not
@@ -232,7 +241,11 @@ func (j Judgement) Recall(r Reports, now time.Time) (_ Reports, recalled []*stat
 func (j Judgement) TrustIn(r Reports, now time.Time) (in time.Duration) {
 	for cluster, report := range r.Works {
 		w := j.Facts.Works[cluster]
-		if report == nil || w == nil || !j.canBeTrusted(w) {
+		if report == nil || w == nil {
+			continue
+		}
+		if !j.canBeTrusted(w) {
+			in = Sooner(in, failsIn(report, now))
 			continue
 		}
 		stood, isCopied := j.stood(w, report, now), aggregate.IsCopied(j.Facts.ID.GroupKind())

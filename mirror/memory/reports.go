@@ -47,6 +47,12 @@ func (r *Reports) Note(now *state.Report, at time.Time) {
 	if now.Seen = at; ok && known.Source == now.Source && known.Written.Equal(now.Written) {
 		now.Seen = known.Seen
 	}
+	if now.Failed {
+		now.FailedSince = at
+		if ok && known.Failed {
+			now.FailedSince = known.FailedSince
+		}
+	}
 	now.Ran = now.Ran || ok && known.Source == now.Source && known.Ran
 	switch {
 	case ok && state.IsOlder(now.Version, known.Version):

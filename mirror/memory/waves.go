@@ -22,8 +22,9 @@ type health struct {
 	generation int64
 	// highest is the highest generation that was seen in this Work.
 	highest int64
-	// since is since when it has been well; zero if it is not.
-	since time.Time
+	// since is since when it has been well, as if it had been so without a failure; zero if it is not. failedAt is when Karmada said that
+	// it is not applied, although it was well until then; zero if it does not say so.
+	since, failedAt time.Time
 	// pods is how many Pods it had when it was last well.
 	pods int64
 	// isDated: what is reported of this generation is about this content.
@@ -62,18 +63,42 @@ func (s *health) then(w *state.Work, applied *state.Applied, now time.Time) *hea
 	next.isApplied = isSame && s.isApplied || (next.isDated || next.isFound) && w.HasRolledOut() || w.State == state.WorkApplied && (next.isFailed || w.Generation == 1) ||
 		applied.IsAfter(w, next.version) || next.isFound && (applied.IsLater(w) || next.seen.Sub(w.Written()) > EventTTL)
 	if !isSame || next.isApplied && !s.isApplied {
-		next.since = time.Time{}
+		next.since, next.failedAt = time.Time{}, time.Time{}
 	}
+	next.bake(w, s.pods, now)
+	return &next
+}
+
+// flap is how long Karmada may say that a Work is not applied which has been well, without its bake beginning again: since 1.19, it
+// says so of a repair in the member that something there refuses. The bake stands still meanwhile.
+const flap = 10 * time.Minute
+
+// bake notes since when a Work has been well that had so many Pods.
+//
+//	well until now  now                           since
+//	no              well                          now
+//	yes             well                          as before
+//	yes             not applied                   as before, for as long as flap
+//	was, applied    well again                    later by as long as it was not applied
+//	yes             applied, has lost no Pod      as before
+//	yes             applied, but not well         –
+func (s *health) bake(w *state.Work, pods int64, now time.Time) {
 	switch {
 	case w.IsWell():
-		next.pods = w.Pods()
-		if next.since.IsZero() {
-			next.since = now
+		s.pods = w.Pods()
+		if s.since.IsZero() {
+			s.since = now
+		} else if !s.failedAt.IsZero() {
+			s.since = s.since.Add(now.Sub(s.failedAt))
 		}
-	case !w.HasKept(s.pods):
-		next.since = time.Time{}
+		s.failedAt = time.Time{}
+	case w.State == state.WorkFailed && !s.since.IsZero() && (s.failedAt.IsZero() || now.Sub(s.failedAt) < flap):
+		if s.failedAt.IsZero() {
+			s.failedAt = now
+		}
+	case !w.HasKept(pods):
+		s.since, s.failedAt = time.Time{}, time.Time{}
 	}
-	return &next
 }
 
 // AddHealth adds for how long each Work of a source in waves has been well, without those that are not, which have content
@@ -143,7 +168,7 @@ func (s *health) ended() *health {
 		return nil
 	}
 	next := *s
-	next.since = time.Time{}
+	next.since, next.failedAt = time.Time{}, time.Time{}
 	return &next
 }
 

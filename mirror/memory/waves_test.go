@@ -59,12 +59,19 @@ func TestSteadiness(t *testing.T) {
 		{"the same", other, time.Minute},
 		{"another Work", work("b", "x", "True"), 0},
 		{"not applied", work("b", "x", "False"), 0},
-		{"applied again", work("b", "x", "True"), 0},
-		{"the same", work("b", "x", "True"), time.Minute},
+		{"applied again: it has stood still", work("b", "x", "True"), time.Minute},
+		{"the same", work("b", "x", "True"), 2 * time.Minute},
 	} {
 		if got := lasts(step.work); got != step.want {
 			t.Errorf("%s: %s, not %s", step.what, got, step.want)
 		}
+	}
+	lasts(work("b", "x", "False"))
+	for range flap / time.Minute {
+		lasts(work("b", "x", "False"))
+	}
+	if got := lasts(work("b", "x", "True")); got != 0 {
+		t.Errorf("it was not applied for long: %s", got)
 	}
 	if f := noted(m, work("b", "x", "False"), now, nil); len(f.HealthyFor) > 0 {
 		t.Error("a Work that is not well has an entry")

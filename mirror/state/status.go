@@ -30,12 +30,13 @@ type Report struct {
 	// Written is when the Work was last written, by the API server's clock, and Seen when that was first seen,
 	// by the local one; zero if no one has followed it.
 	Written, Seen time.Time
-	// Reported is when Karmada last reported something, by the API server's clock.
-	Reported time.Time
+	// Reported is when Karmada last reported something, by the API server's clock. FailedSince is since when it has been seen to say that
+	// the Work is not applied, by the local one; zero if it does not, or no one has followed it.
+	Reported, FailedSince time.Time
 	// Generation is that of the source from which the Work was made; 0 if it does not say.
 	Generation int64
-	// Suspended: Karmada does not apply the Work, and Applied: it has applied it before.
-	Suspended, Applied bool
+	// Suspended: Karmada does not apply the Work, and Applied: it has tried to before. Failed: it says that it is not applied.
+	Suspended, Applied, Failed bool
 	// Ran: since the Work is made from this source, a Job has been seen that had not ended.
 	Ran bool
 	// Idle: the Work carries a Job that has nothing to do in the member.
@@ -52,7 +53,7 @@ func NewReport(work *unstructured.Unstructured) *Report {
 	r.Source, r.Written = work.GetAnnotations()[render.SourceUIDAnnotation], lastWritten(work).time()
 	r.Reported = lastOf(work, "status")
 	r.Generation, r.Suspended, r.Applied = generationOf(work), dispatchStateOf(work) == WorkSuspended, AppliedCondition(work) != nil
-	r.Unhealthy = reportedHealth(work) == unhealthy
+	r.Unhealthy, r.Failed = reportedHealth(work) == unhealthy, dispatchStateOf(work) == WorkFailed
 	r.Ran = r.Status != nil && r.Applied && !reportsFinishedJob(work)
 	if manifest, err := render.ManifestOf(work.Object); err == nil {
 		r.Idle = aggregate.IsIdle(render.CarriedBy(work.Object).GroupKind(), manifest)

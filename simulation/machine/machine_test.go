@@ -131,7 +131,7 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 		values: map[*model.Object]int{}, sealed: map[model.Key]bool{}, going: map[string]bool{}, before: map[target]*model.Copy{}, touched: map[target]bool{}, quietAt: time.Now(), judgedAt: time.Now(),
 		kubeconfig: kubeconfig, sections: cmp.Or(s.breaker, breakerOff), departed: map[apiserver.Ref]*process{},
 	}
-	m.karmada = karmada.New(m.store, karmada.Options{})
+	m.karmada = karmada.New(m.store, karmada.Options{Version: s.karmada})
 	m.witness, m.audit = newWitness(m), &audit{patched: map[string]int{}}
 	if s.alters {
 		m.store.Admit(m.alter)

@@ -17,6 +17,8 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 	"pgregory.net/rapid"
+
+	"github.com/karmada-target/karmada-mirror/simulation/karmada"
 )
 
 func TestMain(m *testing.M) {
@@ -170,9 +172,10 @@ func TestRandom(t *testing.T) {
 					if isOver() {
 						return
 					}
-					days := generator.Draw(rt, "days")
+					days, in := generator.Draw(rt, "days"), *s
+					in.karmada = rapid.SampledFrom([]karmada.Version{karmada.V118, karmada.V119}).Draw(rt, "Karmada")
 					for range tries {
-						if err := inWorld(t, s, func(m *machine) error { return m.live(days) }); err != nil {
+						if err := inWorld(t, &in, func(m *machine) error { return m.live(days) }); err != nil {
 							if first == nil {
 								first, failed = err, taken()
 								failing.Store(true)

@@ -3,6 +3,7 @@ package machine
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/karmada-target/karmada-mirror/simulation/karmada"
 	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
@@ -39,6 +40,7 @@ type scene struct {
 	isHostile bool
 	// isMeasured: nothing may run beside it.
 	isMeasured bool
+	karmada    karmada.Version
 }
 
 // These annotations say to which clusters an object is mirrored.
