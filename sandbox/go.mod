@@ -8,13 +8,17 @@ require (
 	github.com/karmada-io/karmada v1.18.2
 	github.com/spf13/cobra v1.10.2
 	github.com/yuin/goldmark v1.7.13
+	go.etcd.io/etcd/server/v3 v3.6.16
 	go.uber.org/goleak v1.3.0
+	golang.org/x/mod v0.41.0
 	golang.org/x/sync v0.24.0
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/apiserver v0.36.1
 	k8s.io/client-go v0.37.2
+	k8s.io/component-base v0.37.2
 	k8s.io/klog/v2 v2.140.0
+	k8s.io/kubectl v0.35.4
 	k8s.io/kubernetes v1.35.4
 	pgregory.net/rapid v1.3.0
 	sigs.k8s.io/controller-runtime v0.24.1
@@ -41,11 +45,8 @@ require (
 	github.com/wzshiming/httpseek v0.6.1 // indirect
 	github.com/wzshiming/trie v0.3.1 // indirect
 	github.com/wzshiming/winseq v0.0.0-20200720163736-7fa652d2b50e // indirect
-	go.etcd.io/etcd/server/v3 v3.6.16 // indirect
 	go.opentelemetry.io/contrib/instrumentation/github.com/emicklei/go-restful/otelrestful v0.69.0 // indirect
-	k8s.io/component-base v0.37.2 // indirect
 	k8s.io/cri-streaming v0.36.1 // indirect
-	k8s.io/kubectl v0.35.4 // indirect
 	k8s.io/streaming v0.36.1 // indirect
 	sigs.k8s.io/kustomize/kustomize/v5 v5.7.1 // indirect
 	sigs.k8s.io/kwok v0.8.0 // indirect
@@ -129,7 +130,6 @@ require (
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/karmada-target/karmada-mirror v0.0.0
-	github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada v0.0.0 // indirect
 	github.com/karmada-target/karmada-mirror/simulation v0.0.0-00010101000000-000000000000
 	github.com/karrick/godirwalk v1.17.0 // indirect
 	github.com/kr/pretty v0.3.1 // indirect
@@ -288,12 +288,7 @@ replace (
 
 replace github.com/karmada-target/karmada-mirror => ../
 
-replace github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada => ./hyperkarmada
-
-tool (
-	github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada
-	sigs.k8s.io/kwok/cmd/kwok
-)
+tool sigs.k8s.io/kwok/cmd/kwok
 
 replace github.com/karmada-target/karmada-mirror/simulation => ../simulation
 

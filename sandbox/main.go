@@ -5,7 +5,7 @@
 //	go run . down    stops it and removes its files
 //	go run . demo    shows karmada-mirror at work, until Ctrl-C
 //
-// With SANDBOX_KARMADA=1.16 in the environment, it runs an older Karmada.
+// With SANDBOX_KARMADA=1.17 in the environment, it runs an older Karmada.
 package main
 
 import (

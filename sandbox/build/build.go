@@ -30,19 +30,16 @@ type Builder struct {
 	compiled map[string]bool
 }
 
-// New reads go.mod of the module around the working directory, and of the module with
-// the Karmada that [KarmadaVariable] selects.
+// New reads go.mod of the module around the working directory, for the Karmada that [KarmadaVariable] selects.
 func New(ctx context.Context, progress io.Writer) (*Builder, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the sandbox module: %w", err)
 	}
 	module := filepath.Dir(strings.TrimSpace(string(out)))
-	chosen, err := choose(ctx, module, os.Getenv(KarmadaVariable))
-	if err != nil {
-		return nil, err
-	}
-	return &Builder{Progress: progress, module: module, release: chosen, compiled: map[string]bool{}}, nil
+	b := &Builder{Progress: progress, module: module, compiled: map[string]bool{}}
+	b.release, err = choose(ctx, module, b.Cache(), os.Getenv(KarmadaVariable))
+	return b, err
 }
 
 // Repository is the folder of the repository that contains the sandbox.
@@ -111,8 +108,8 @@ func (b *Builder) binary(name string) string { return filepath.Join(b.Cache(), "
 type step struct {
 	what   string
 	isRace bool
-	// dir is where it runs, and output is a file, or a folder for several targets.
-	dir, output string
+	// dir is where it runs, and output is a file, or a folder for several targets. modFile is another go.mod to use.
+	dir, output, modFile string
 	targets     []string
 	ldflags     []string
 }
@@ -121,7 +118,7 @@ type step struct {
 func (b *Builder) components() []step {
 	own := step{what: "the sandbox", dir: b.module, output: b.binary("") + "/", targets: []string{".", kwok + "/cmd/kwok"}}
 	all := step{
-		what: b.Versions(), dir: b.release.dir, output: b.binary(b.release.binary), targets: []string{hyperkarmada},
+		what: b.Versions(), dir: b.module, modFile: b.release.modFile, output: b.binary(b.release.binary), targets: []string{hyperkarmada},
 		// Without them, clusters report the version v0.0.0-master+$Format:%H$.
 		ldflags: []string{
 			"-X", "k8s.io/component-base/version.gitVersion=" + b.release.kubernetes.Version,
@@ -129,7 +126,7 @@ func (b *Builder) components() []step {
 			"-X", karmada + "/pkg/version.gitVersion=" + b.release.karmada.Version,
 		},
 	}
-	if all.dir != filepath.Clean(b.module) {
+	if all.modFile != "" {
 		return []step{own, all}
 	}
 	all.targets, all.output = append(all.targets, own.targets...), own.output
@@ -182,11 +179,14 @@ func (s step) stale(ctx context.Context, p *progress) (int, error) {
 	return strings.Count(out, "x"), err
 }
 
-func (s step) flags() []string {
+func (s step) flags() (flags []string) {
 	if s.isRace {
-		return []string{"-race"}
+		flags = append(flags, "-race")
 	}
-	return nil
+	if s.modFile != "" {
+		flags = append(flags, "-mod=mod", "-modfile="+s.modFile)
+	}
+	return flags
 }
 
 func (s step) run(ctx context.Context, p *progress, arguments ...string) (string, error) {

@@ -6,16 +6,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/version"
+	"golang.org/x/mod/semver"
 )
 
 // KarmadaVariable is the environment variable that selects a Karmada by its minor
-// version, such as 1.16. Unset or empty means the newest.
+// version, such as 1.17. Unset or empty means the newest, which go.mod has.
 const KarmadaVariable = "SANDBOX_KARMADA"
+
+// older are the other versions of Karmada that can be compiled, each with the newest's Kubernetes.
+var older = []string{"v1.17.1"}
 
 const (
 	// hyperkarmada is the main package that contains all components of Karmada.
@@ -28,15 +32,10 @@ const (
 	kwok = "sigs.k8s.io/kwok"
 )
 
-// folders are the modules that hyperkarmada can be compiled in, relative to the
-// sandbox module, newest Karmada first. Each go.mod selects a Karmada and the
-// Kubernetes that goes with it; hyperkarmada's own selects the oldest.
-var folders = []string{".", "hyperkarmada"}
-
 // release is a Karmada that can be compiled.
 type release struct {
-	// dir is the folder of the module that selects it.
-	dir string
+	// modFile is the go.mod that selects it; empty for the sandbox module's own.
+	modFile string
 	// binary is the file name of the compiled program.
 	binary              string
 	kubernetes, karmada moduleInfo
@@ -44,37 +43,51 @@ type release struct {
 
 type moduleInfo struct{ Path, Version, Dir string }
 
-// choose finds the release of a minor version, and its sources.
-func choose(ctx context.Context, module, minor string) (release, error) {
+// choose finds the release of a minor version, and its sources. What it writes goes to a folder.
+func choose(ctx context.Context, module, cache, minor string) (release, error) {
+	own, err := goModules(ctx, module, "list", "-m", "-json", karmada, kubernetes)
+	if err != nil {
+		return release{}, err
+	}
+	r := release{binary: "hyperkarmada"}
 	var offered []string
-	for i, folder := range folders {
-		dir := filepath.Join(module, folder)
-		versions, err := goModules(ctx, dir, "list", "-m", "-json", karmada)
-		if err != nil {
-			return release{}, err
-		}
-		v, err := version.ParseSemantic(versions[karmada].Version)
-		if err != nil {
-			return release{}, fmt.Errorf("cannot tell which Karmada %q has: %w", dir, err)
-		}
-		has := fmt.Sprintf("%d.%d", v.Major(), v.Minor())
+	for _, v := range append([]string{own[karmada].Version}, older...) {
+		has := strings.TrimPrefix(semver.MajorMinor(v), "v")
 		offered = append(offered, has)
-		if minor != has && (minor != "" || i > 0) {
+		if minor != has && (minor != "" || v != own[karmada].Version) {
 			continue
+		}
+		if v != own[karmada].Version {
+			r.binary += "-" + has
+			if r.modFile, err = replace(ctx, module, filepath.Join(cache, r.binary+".mod"), v); err != nil {
+				return release{}, err
+			}
 		}
 		// The sources have a location only once they are downloaded, and a fresh
 		// machine that built only this command has not done that yet.
-		sources, err := goModules(ctx, dir, "mod", "download", "-json", kubernetes, karmada)
-		if err != nil {
-			return release{}, err
-		}
-		r := release{dir: dir, binary: "hyperkarmada", kubernetes: sources[kubernetes], karmada: sources[karmada]}
-		if i > 0 {
-			r.binary += "-" + has
-		}
-		return r, nil
+		sources, err := goModules(ctx, module, "mod", "download", "-json", karmada+"@"+v, kubernetes+"@"+own[kubernetes].Version)
+		r.karmada, r.kubernetes = sources[karmada], sources[kubernetes]
+		return r, err
 	}
 	return release{}, fmt.Errorf("cannot find Karmada %q: set %s to one of %s", minor, KarmadaVariable, strings.Join(offered, ", "))
+}
+
+// replace writes the module's go.mod and go.sum to a file and one beside it, with another version of Karmada.
+func replace(ctx context.Context, module, modFile, karmadaVersion string) (string, error) {
+	for from, to := range map[string]string{"go.mod": modFile, "go.sum": strings.TrimSuffix(modFile, ".mod") + ".sum"} {
+		text, err := os.ReadFile(filepath.Join(module, from))
+		if err == nil {
+			err = errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, text, 0o644))
+		}
+		if err != nil {
+			return "", fmt.Errorf("cannot select Karmada %s: %w", karmadaVersion, err)
+		}
+	}
+	out, err := exec.CommandContext(ctx, "go", "mod", "edit", "-replace="+karmada+"="+karmada+"@"+karmadaVersion, modFile).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("cannot select Karmada %s: %w: %s", karmadaVersion, err, out)
+	}
+	return modFile, nil
 }
 
 // goModules runs a go command that describes modules, and returns them by path.

@@ -2,9 +2,7 @@
 // its members, and kubectl, in one binary: one link instead of ten. The first argument,
 // or the name of the binary, selects the component.
 //
-// It is a module of its own, so that one source is compiled with two sets of versions:
-// here with the oldest supported Karmada, and in the sandbox module, whose tool it is,
-// with the newest.
+// It is compiled with the Karmada of go.mod, or with an older one (package build).
 package main
 
 import (
