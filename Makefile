@@ -138,6 +138,7 @@ vulnerabilities: ## Check the daemon against the known vulnerabilities of https:
 	    echo "warning: on $$(date -u +%F) the vulnerabilities could not be read, so nothing was checked"; }
 
 build: ## Compile the daemon to .cache/bin/karmada-mirror
+	@echo "compiling karmada-mirror: minutes the first time, then seconds"
 	go build -trimpath -ldflags "-s -w -X $(CLI).version=$(VERSION) -X $(CLI).revision=$(REVISION)" -o .cache/bin/karmada-mirror .
 
 sandbox: ## Compile Karmada and karmada-mirror for the sandbox; minutes the first time

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -140,7 +141,8 @@ func (todo *adoption) owns(o adopted, binding *unstructured.Unstructured) error 
 	return nil
 }
 
-// worksPreserve reports whether all Works of a binding preserve the object: a list that lacks the Work of a cluster proves nothing.
+// worksPreserve reports whether all Works of a binding preserve the object: a list that lacks the Work of a cluster proves nothing, unless
+// the daemon has it, which takes back what it had released to a policy as soon as the policy is gone.
 func (a *adoptCommand) worksPreserve(ctx context.Context, o adopted, binding *unstructured.Unstructured) (bool, error) {
 	works, err := a.client.Resource(render.WorksResource).List(ctx, o.works())
 	if err != nil {
@@ -157,6 +159,22 @@ func (a *adoptCommand) worksPreserve(ctx context.Context, o adopted, binding *un
 			return false, nil
 		}
 		unseen.Delete(work.GetNamespace())
+	}
+	if len(unseen) == 0 {
+		return true, nil
+	}
+	ref, _, err := a.resource(o)
+	if err != nil {
+		return false, err
+	}
+	own := metav1.ListOptions{LabelSelector: render.OurWorks + "," + render.SourceIDLabel + "=" + ref.Identity().ID()}
+	if works, err = a.client.Resource(render.WorksResource).List(ctx, own); err != nil {
+		return false, err
+	}
+	for i := range works.Items {
+		if w := state.NewWork(&works.Items[i]); w.IsOursFor(ref.Identity()) && !w.Terminating {
+			unseen.Delete(w.Namespace)
+		}
 	}
 	return len(unseen) == 0, nil
 }
@@ -258,7 +276,11 @@ func (a *adoptCommand) until(ctx context.Context, what string, todo *adoption, h
 		return len(missing) == 0, nil
 	})
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("waited in vain for %s: %s", what, strings.Join(missing, ", "))
+		tried := "waited in vain for"
+		if errors.Is(ctx.Err(), context.Canceled) {
+			tried = "interrupted while waiting for"
+		}
+		return fmt.Errorf("%s %s: %s", tried, what, strings.Join(missing, ", "))
 	}
 	return err
 }

@@ -218,7 +218,11 @@ func (a *adoptCommand) decide(ctx context.Context, p policyOf, o *adopted, isAnn
 	}
 	facts.SharesAtOnce = true
 	v := judge.Decide(facts)
+	unknown := judge.UnknownNames(facts)
 	for _, r := range v.Refusals {
+		if unknown != nil && r == *unknown { // a weight of a cluster that does not exist weighs nothing there, too
+			continue
+		}
 		return fmt.Errorf("%s: %s", r.Reason, r.Message)
 	}
 	wanted, is := sets.New[string](), sets.New(o.Clusters...)

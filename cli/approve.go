@@ -53,7 +53,9 @@ func (d *deletions) approve(ctx context.Context) error {
 	for _, w := range works {
 		seen.Insert(w.work)
 	}
-	if works = d.unapproved(works); len(works) == 0 {
+	if works = d.unapproved(works); len(works) == 0 && (d.resource != "" || len(d.members) > 0 || *d.connection.Namespace != "") {
+		return fmt.Errorf("%w of those that you selected: karmada-mirror deletions list", errNothingHeld)
+	} else if len(works) == 0 {
 		return errNothingHeld
 	}
 	if works = d.usable(works); len(works) == 0 {

@@ -66,19 +66,24 @@ func TestNoticeOf(t *testing.T) {
 
 // TestNoticeOfUnhealthy: what the daemon knows about a workload that is not healthy says more than its conditions.
 func TestNoticeOfUnhealthy(t *testing.T) {
-	v := judge.Verdict{Targets: map[string]judge.Target{"m1": {}}, Notices: []judge.Refusal{{Reason: judge.DependencyNotMirrored, Message: "its Pods need it"}}}
+	v := judge.Verdict{Targets: map[string]judge.Target{"m1": {Notices: map[judge.Reason]string{judge.DependencyNotMirrored: "its Pods need it"}}, "m2": {}}, Notices: []judge.Refusal{
+		{Reason: judge.TooLarge, Message: "it is nearly full"}, {Reason: judge.DependencyNotMirrored, Message: "its Pods need it", PerCluster: true},
+	}}
 	for name, tc := range map[string]struct {
 		work workStatus
 		want string
 	}{
-		"Unhealthy": {workStatus{Applied: "True", Health: "Unhealthy"}, "DependencyNotMirrored: its Pods need it"},
+		"Unhealthy": {workStatus{Applied: "True", Health: "Unhealthy", Ailment: "it is amiss"}, "DependencyNotMirrored: its Pods need it; it is amiss"},
 		"Healthy":   {workStatus{Applied: "True", Health: "Healthy"}, ""},
 		"Failed":    {workStatus{Applied: "False", Health: "Unhealthy"}, ""}, // why is more important
-		"New":       {workStatus{}, "DependencyNotMirrored: its Pods need it"},
+		"New":       {workStatus{}, "TooLarge: it is nearly full"},
 	} {
 		if got := noticeOf(v, "m1", &tc.work); got != tc.want {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+	if got := noticeOf(v, "m2", &workStatus{Applied: "True", Health: "Unhealthy"}); got != "" {
+		t.Errorf("of another cluster: %q", got)
 	}
 }
 

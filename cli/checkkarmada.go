@@ -164,7 +164,7 @@ func (c *checker) checkConfiguration(ctx context.Context) (err error) {
 		c.warn("ask for the ClusterRole karmada-mirror-tenant", "you may not read ConfigMap %s", c.configMap)
 		return nil
 	case err != nil:
-		c.fail("correct the ConfigMap, and try it with karmada-mirror validate -f FILE; until then the last good one stays in force", "%v", err)
+		c.fail("correct the ConfigMap, and try it with karmada-mirror validate -f FILE; until then, a replica that leads keeps the last good one, and none begins to lead", "%v", err)
 		return nil
 	}
 	c.configuration = c.view.configuration

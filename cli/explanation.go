@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -92,13 +93,17 @@ func explainCluster(c judge.ClusterExplanation, states workStates, hidden bool) 
 	for _, effect := range c.Differs {
 		explained.Differs = append(explained.Differs, explainedEffect(effect))
 	}
-	if explained.Hidden = hidden && c.Work == nil; !explained.Hidden {
-		if c.Operation.Kind != "" {
-			explained.Operations = append(explained.Operations, string(c.Operation.Kind))
-		}
+	switch explained.Hidden = hidden && c.Work == nil; {
+	case explained.Hidden:
+		explained.Note = "" // which is about a Work that is missing
+	case c.Operation.Kind != "":
+		explained.Operations = append(explained.Operations, string(c.Operation.Kind))
+		explained.Hint = cmp.Or(explained.Hint, "if this stays so, an Event of the object or the daemon's log says why")
 	}
 	if w := explained.Work; w != nil && w.State == state.WorkFailed.String() && explained.Hint == "" {
 		explained.Hint = advice(w.Reason)
+	} else if w != nil && w.Health == string(workv1alpha1.ResourceUnhealthy) && explained.Hint == "" {
+		explained.Hint = "see why in the member, for example with karmadactl describe --operation-scope=members -C " + c.Cluster
 	}
 	return explained
 }

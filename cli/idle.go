@@ -10,8 +10,9 @@ import (
 
 // idleIn says what in the annotations of a source has no effect now, and may be a mistake.
 func idleIn(f judge.Facts) (idle []string) {
-	s := f.Source
-	for _, glob := range s.Terms.GlobsWithout(slices.Collect(maps.Keys(f.Clusters))) {
+	s, exist := f.Source, maps.Clone(f.Clusters)
+	maps.DeleteFunc(exist, func(_ string, facts judge.ClusterFacts) bool { return facts.State == judge.ClusterMissing })
+	for _, glob := range s.Terms.GlobsWithout(slices.Collect(maps.Keys(exist))) {
 		idle = append(idle, glob+" chooses no cluster now")
 	}
 	if s.Waves.IsEmpty() {
@@ -21,8 +22,8 @@ func idleIn(f judge.Facts) (idle []string) {
 		return idle
 	}
 	of := make([]int, s.Waves.Len())
-	for cluster, facts := range f.Clusters {
-		if facts.State != judge.ClusterMissing && s.Terms.Matches(cluster, facts.Labels) {
+	for cluster, facts := range exist {
+		if s.Terms.Matches(cluster, facts.Labels) {
 			of[s.Waves.Of(cluster, facts.Labels)]++
 		}
 	}
@@ -31,7 +32,7 @@ func idleIn(f judge.Facts) (idle []string) {
 		switch {
 		case clusters == 0:
 			idle = append(idle, fmt.Sprintf("wave %d (%s) has none of its clusters now", i+1, wave.Text))
-		case clusters > 1 && clusters == wave.AtOnce(clusters) && !slices.ContainsFunc(slices.Delete(slices.Clone(of), i, i+1), func(n int) bool { return n > 0 }):
+		case clusters > 1 && wave.AtOnce(clusters) >= clusters && !slices.ContainsFunc(slices.Delete(slices.Clone(of), i, i+1), func(n int) bool { return n > 0 }):
 			idle = append(idle, fmt.Sprintf("wave %d (%s) has all its clusters: a change reaches them at once; a semicolon begins another wave", i+1, wave.Text))
 		}
 	}

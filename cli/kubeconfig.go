@@ -65,7 +65,7 @@ func newKubeconfig(transport http.RoundTripper) *cobra.Command {
 			"In both, the token is a separate file, which the daemon rereads when it changes.\n\n" +
 			"The output is a credential.",
 		Example: "  karmada-mirror kubeconfig --kubeconfig karmada.config -o secret | kubectl --kubeconfig host.config apply --server-side -f -\n" +
-			"  karmada-mirror kubeconfig --kubeconfig karmada.config --directory mirror",
+			"  karmada-mirror kubeconfig --kubeconfig karmada.config --directory .cache/mirror",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			k.in, k.out, k.errOut = cmd.InOrStdin(), plain{cmd.OutOrStdout()}, plain{cmd.ErrOrStderr()}

@@ -297,6 +297,9 @@ func (r *renderCommand) render(files *gather.Files, u *unstructured.Unstructured
 	var errs []error
 	for _, refusal := range v.Refusals {
 		if refusal.Reason == judge.UnknownCluster {
+			if len(r.clusters) > 0 { // only these are known
+				continue
+			}
 			r.tell("warning: %s: %s: %s", f.ID, refusal.Reason, refusal.Message)
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -65,7 +66,7 @@ func newStatus(transport http.RoundTripper) *cobra.Command {
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "after the list, print each line that changes, until interrupted")
 	cmd.Flags().StringVarP(&s.labels, "selector", "l", "", "only objects with these labels, as in kubectl get -l")
 	cmd.Flags().StringSliceVar(&s.members, "member", nil, "only these member clusters")
-	const attention = "only what needs your attention: refused, held, overdue, not healthy for a minute, or failed to apply"
+	const attention = "only what needs your attention: refused, held, overdue, not healthy or not applied for a minute, or failed to apply"
 	cmd.Flags().BoolVar(&s.attention, "needs-attention", false, attention)
 	cmd.Flags().BoolVar(&s.attention, "failed", false, "the same as --needs-attention")
 	cmd.Flags().BoolVar(&s.summary, "summary", false, "one line for each object")
@@ -124,13 +125,16 @@ func (s *statusCommand) run(ctx context.Context, args []string) error {
 
 // nothing returns the message for an empty list.
 func (s *statusCommand) nothing(ctx context.Context, args []string) string {
-	if s.namespace != "" {
+	if s.namespace != "" && s.isNamespaced(args) {
 		if _, err := s.client.Resource(state.NamespacesResource).Get(ctx, s.namespace, metav1.GetOptions{}); apierrors.IsNotFound(err) {
 			return fmt.Sprintf("There is no namespace %q.", s.namespace)
 		}
 	}
 	if unlisted := s.unlisted(args); unlisted != "" && s.sources == 0 {
 		return unlisted + " is not among the resources of the daemon's configuration: nothing of it is mirrored."
+	}
+	if refs, _, err := s.named(args); err == nil && len(refs) > 0 && s.sources == 0 && !s.attention {
+		return "Nothing of it is mirrored, or asks to be: karmada-mirror explain says why."
 	}
 	which := "Nothing"
 	if len(s.survey.Hidden()) > 0 {
@@ -146,6 +150,12 @@ func (s *statusCommand) nothing(ctx context.Context, args []string) string {
 		return "Nothing that you selected is mirrored here, or asks to be."
 	}
 	return "Nothing is mirrored here, and nothing asks to be."
+}
+
+// isNamespaced reports whether the arguments name only kinds of objects with a namespace, and no object.
+func (s *statusCommand) isNamespaced(args []string) bool {
+	refs, kinds, err := s.named(args)
+	return err == nil && len(refs) == 0 && !slices.ContainsFunc(kinds, func(kind *meta.RESTMapping) bool { return kind.Scope.Name() != meta.RESTScopeNameNamespace })
 }
 
 // unlisted returns the resource of the arguments if it is not in the configuration; empty otherwise.
@@ -217,10 +227,8 @@ func (s *statusCommand) linesOf(f judge.Facts) []mirrorStatus {
 	lines := statusesOf(j, s.states, s.survey.HidesWorks)
 	isHidden := slices.ContainsFunc(lines, func(line mirrorStatus) bool { return s.survey.HidesWorks(line.Cluster) })
 	if len(lines) < 2 || isHidden || s.attention || len(s.members) > 0 {
-		for _, unknown := range judge.UnknownNames(f) {
-			if line := refusedLine(f.ID, unknown); len(lines) > 0 && lines[len(lines)-1].Message != line.Message {
-				lines = append(lines, line)
-			}
+		if unknown := judge.UnknownNames(f); unknown != nil && len(lines) > 0 && lines[len(lines)-1].Message != refusalText(*unknown) {
+			lines = append(lines, refusedLine(f.ID, *unknown))
 		}
 		return lines
 	}

@@ -75,23 +75,19 @@ type workStatus struct {
 	CreationTimestamp metav1.Time `json:"creationTimestamp"`
 	// DeletionHeld is true if the breaker holds the Work's deletion.
 	DeletionHeld bool `json:"deletionHeld,omitempty"`
-	// Reported is when Karmada last reported something, and Written when the Work was last written. IsDown: too little of it is available
-	// for it to be rolling out or scaling.
-	Reported, Written time.Time `json:"-"`
-	IsDown            bool      `json:"-"`
+	// Reported is when Karmada last reported something, and downSince since when too little of it has been available for it to be rolling
+	// out, or scaling; zero if enough is.
+	Reported  time.Time `json:"-"`
+	downSince time.Time `json:"-"`
 }
 
-// ails reports whether the object has not been healthy for a while: since Karmada reported something else or, if it is down, since the
-// Work was written. Its reports may change all the time, as when its Pods crash.
+// ails reports whether the object has not been healthy for a while: since Karmada reported something else, or since it is down. Its
+// reports may change all the time, as when its Pods crash.
 func (w *workStatus) ails(now time.Time) bool {
 	if w == nil || w.Health != string(workv1alpha1.ResourceUnhealthy) {
 		return false
 	}
-	since := w.Reported
-	if w.IsDown {
-		since = w.Written
-	}
-	return now.Sub(since) > overdueAfter
+	return now.Sub(w.Reported) > overdueAfter || !w.downSince.IsZero() && now.Sub(w.downSince) > overdueAfter
 }
 
 func readWorkStatus(obj *unstructured.Unstructured) *workStatus {
@@ -102,12 +98,12 @@ func readWorkStatus(obj *unstructured.Unstructured) *workStatus {
 			s.Reason = oneLine(applied.Message)
 		}
 	}
-	s.Health, s.Reported, s.Written = state.HealthOf(obj), state.ReportedAt(obj), state.WrittenAt(obj)
+	s.Health, s.Reported = state.HealthOf(obj), state.ReportedAt(obj)
 	s.Ready, s.Wanted = readiness(obj)
 	if s.Health == string(workv1alpha1.ResourceUnhealthy) {
 		status := state.ReportedBy(obj)
 		s.Ailment = oneLine(ailmentOf(status))
-		s.IsDown = isUnavailable(status) || s.Ready != nil && *s.Ready == 0
+		s.downSince = unavailableSince(status)
 	}
 	return s
 }
@@ -185,7 +181,7 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 		if line.Operation != "" && op.Kind != judge.Wake && !isHeld && (isOverdue(j) || op.IsApproved()) {
 			line.Overdue, line.Message = true, line.Message+"; if this stays so, the log says why, or an Event of the object"
 		}
-		line.Overdue = line.Overdue || v.IsHeldUpBy(cluster) || line.Work.ails(f.Now)
+		line.Overdue = line.Overdue || v.IsHeldUpBy(cluster) || line.Work.ails(f.Now) || isIgnored(f, cluster)
 		if w := f.Works[cluster]; line.Message == "" && w != nil && w.IsLong() {
 			line.Message = judge.NoteLong
 		}
@@ -195,6 +191,12 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 		lines = append(lines, refusedLine(f.ID, v.Refusals[0]))
 	}
 	return lines
+}
+
+// isIgnored reports whether Karmada has said nothing of a Work for a while: since 1.19, it does not of a kind that the member does not know.
+func isIgnored(f judge.Facts, cluster string) bool {
+	w := f.Works[cluster]
+	return w != nil && w.State == state.WorkPending && w.Foreign == "" && !f.IsAway(cluster) && f.Now.Sub(w.Written()) > overdueAfter
 }
 
 // refusedLine returns the line of a source for a refusal that is not about one of its clusters.
@@ -241,7 +243,8 @@ func messageOf(v judge.Verdict, cluster string, op judge.Operation, w *workStatu
 	return w.message()
 }
 
-// noticeOf returns the first notice that concerns a Work. Most concern only one of which Karmada says nothing yet, or nothing good.
+// noticeOf returns the first notice that concerns a Work. Most concern only one of which Karmada says nothing yet. What an unhealthy one
+// may lack says more than its conditions, which follow.
 func noticeOf(v judge.Verdict, cluster string, w *workStatus) string {
 	for _, n := range v.Notices {
 		own, isOwn := v.Targets[cluster].Notices[n.Reason]
@@ -251,10 +254,13 @@ func noticeOf(v judge.Verdict, cluster string, w *workStatus) string {
 		case n.PerCluster: // of others
 			continue
 		}
+		text := string(n.Reason) + ": " + n.Message
 		lasts := n.Reason == judge.NamespaceNotPropagated || n.Reason == judge.ReplicasContested || n.Reason == judge.WaveHeld && v.IsHeldUpBy(cluster)
-		isOpen := w.Applied == "" || w.Applied == string(metav1.ConditionTrue) && w.Health == string(workv1alpha1.ResourceUnhealthy)
-		if lasts || isOpen && w.State != state.WorkSuspended.String() {
-			return string(n.Reason) + ": " + n.Message
+		switch {
+		case lasts, w.Applied == "" && w.State != state.WorkSuspended.String():
+			return text
+		case n.Reason == judge.DependencyNotMirrored && w.Applied == string(metav1.ConditionTrue) && w.Health == string(workv1alpha1.ResourceUnhealthy):
+			return strings.TrimSuffix(text+"; "+w.Ailment, "; ")
 		}
 	}
 	return ""

@@ -30,6 +30,9 @@ func (m *statusMatrix) print(s mirrorStatus) error {
 	if last := len(m.sources) - 1; last < 0 || m.sources[last] != s.Source { // the lines of a source are adjacent
 		m.sources, m.cells = append(m.sources, s.Source), append(m.cells, map[string]string{})
 	}
+	if s.Cluster == "" && len(m.cells[len(m.cells)-1]) > 0 { // it is about a name, or about all of them
+		return nil
+	}
 	m.clusters.Insert(s.Cluster)
 	m.cells[len(m.cells)-1][s.Cluster] = s.cell()
 	return nil

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -52,7 +53,7 @@ func (t printedLines) news(id render.Identity, lines []mirrorStatus) (news []mir
 func (s mirrorStatus) withoutAge() mirrorStatus {
 	if s.Work != nil {
 		work := *s.Work
-		work.CreationTimestamp = metav1.Time{}
+		work.CreationTimestamp, work.Reported, work.downSince = metav1.Time{}, time.Time{}, time.Time{}
 		s.Work = &work
 	}
 	if s.Clusters != nil {

@@ -2,8 +2,8 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+	"time"
 
 	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -51,7 +51,8 @@ func readiness(work *unstructured.Unstructured) (ready, wanted *int64) {
 // lacks some of them, as when a quota allows no more, it is not known how many.
 func readyOfRetained(work *unstructured.Unstructured, status map[string]any) (ready, wanted *int64) {
 	ready, wanted = countIn(status, "readyReplicas"), countIn(status, "replicas")
-	if *ready == *wanted && state.HealthOf(work) == string(workv1alpha1.ResourceUnhealthy) {
+	areAll := *ready == *wanted && *countIn(status, "updatedReplicas") == *wanted && *countIn(status, "availableReplicas") == *wanted
+	if areAll && state.HealthOf(work) == string(workv1alpha1.ResourceUnhealthy) {
 		return ready, nil
 	}
 	return ready, wanted
@@ -117,14 +118,18 @@ var badConditions = sets.New("Failed", "Failure", "FailureTarget", "ReplicaFailu
 // maxAilment is how many characters are shown of what a member says.
 const maxAilment = 1000
 
-// isUnavailable reports whether a status says that too little of an object is available: a workload that rolls out, or is scaled, stays
-// available.
-func isUnavailable(status map[string]any) bool {
+// unavailableSince returns since when a status says that too little of an object is available, by the clock of the member; zero if it does
+// not. A workload that rolls out, or is scaled, stays available.
+func unavailableSince(status map[string]any) (since time.Time) {
 	conditions, _ := status["conditions"].([]any)
-	return slices.ContainsFunc(conditions, func(c any) bool {
+	for _, c := range conditions {
 		condition, _ := c.(map[string]any)
-		return (condition["type"] == "Available" || condition["type"] == "Ready") && condition["status"] == string(metav1.ConditionFalse)
-	})
+		if (condition["type"] == "Available" || condition["type"] == "Ready") && condition["status"] == string(metav1.ConditionFalse) {
+			text, _ := condition["lastTransitionTime"].(string)
+			since, _ = time.Parse(time.RFC3339, text) // zero if there is none
+		}
+	}
+	return since
 }
 
 // ailmentOf returns what a status says is amiss, in its own words: the conditions, and the phase; empty if it says nothing that is known.

@@ -67,10 +67,14 @@ func TestReadinessRetained(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for pods, want := range map[int64]string{0: "0/?", 2: "2/?"} { // a quota allows no more: no report says how many the autoscaler wants
-		s := readWorkStatus(withStatus(reported(t, source, metav1.ConditionTrue, "", "Unhealthy"), map[string]any{"replicas": pods, "readyReplicas": pods}))
+		s := readWorkStatus(withStatus(reported(t, source, metav1.ConditionTrue, "", "Unhealthy"), map[string]any{"replicas": pods, "updatedReplicas": pods, "readyReplicas": pods, "availableReplicas": pods}))
 		if got := readyCell(s.Ready, s.Wanted); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+	rolling := readWorkStatus(withStatus(reported(t, source, metav1.ConditionTrue, "", "Unhealthy"), map[string]any{"replicas": int64(3), "updatedReplicas": int64(1), "readyReplicas": int64(3), "availableReplicas": int64(3)}))
+	if got := readyCell(rolling.Ready, rolling.Wanted); got != "3/3" {
+		t.Errorf("no Pod is missing: %q", got)
 	}
 	idle := readWorkStatus(withStatus(reported(t, source, metav1.ConditionTrue, "", "Healthy"), map[string]any{"observedGeneration": int64(1)}))
 	if got := readyCell(idle.Ready, idle.Wanted); got != "0/0" {
@@ -81,31 +85,30 @@ func TestReadinessRetained(t *testing.T) {
 // TestAils: what changes all the time because it is down needs attention as much as what stands still.
 func TestAils(t *testing.T) {
 	type fields = map[string]any
-	available := func(status string) []any { return []any{fields{"type": "Available", "status": status}} }
-	deployment := func(ready int64, conditions []any) fields {
-		return fields{"replicas": int64(3), "updatedReplicas": int64(3), "readyReplicas": ready, "availableReplicas": ready, "conditions": conditions}
+	now := time.Now()
+	deployment := func(available string, since time.Duration) fields {
+		return fields{"replicas": int64(3), "updatedReplicas": int64(3), "readyReplicas": int64(3), "availableReplicas": int64(3), "conditions": []any{
+			fields{"type": "Available", "status": available, "lastTransitionTime": now.Add(-since).UTC().Format(time.RFC3339)},
+		}}
 	}
 	for name, tc := range map[string]struct {
-		reason            string
-		health            string
-		status            fields
-		written, reported time.Duration // ago
-		want              bool
+		reason   string
+		health   string
+		status   fields
+		reported time.Duration // ago
+		want     bool
 	}{
-		"Crashing":   {"a Pod comes and goes", "Unhealthy", deployment(2, available("False")), time.Hour, time.Second, true},
-		"NoneReady":  {"a kind without conditions", "Unhealthy", deployment(0, nil), time.Hour, time.Second, true},
-		"New":        {"its Pods start", "Unhealthy", deployment(0, available("False")), 30 * time.Second, time.Second, false},
-		"RollingOut": {"enough of it stays available", "Unhealthy", deployment(3, available("True")), time.Hour, time.Second, false},
-		"Stuck":      {"it goes no further", "Unhealthy", deployment(3, available("True")), time.Hour, 2 * time.Minute, true},
-		"Healthy":    {"all is well", "Healthy", deployment(3, available("True")), time.Hour, time.Hour, false},
+		"Crashing":    {"a Pod comes and goes", "Unhealthy", deployment("False", time.Hour), time.Second, true},
+		"Down":        {"it is down since a moment ago", "Unhealthy", deployment("False", 10*time.Second), time.Second, false},
+		"DownForLong": {"nothing has changed since", "Unhealthy", deployment("False", 24*time.Hour), 24 * time.Hour, true},
+		"NoCondition": {"a kind without conditions", "Unhealthy", fields{"replicas": int64(3)}, time.Second, false},
+		"RollingOut":  {"enough of it stays available", "Unhealthy", deployment("True", time.Hour), time.Second, false},
+		"Stuck":       {"it goes no further", "Unhealthy", deployment("True", time.Hour), 2 * time.Minute, true},
+		"Healthy":     {"all is well", "Healthy", deployment("True", time.Hour), time.Hour, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			source, now := webDeployment("m1"), time.Now()
-			work := withStatus(reported(t, source, metav1.ConditionTrue, "", tc.health), tc.status)
-			work.SetManagedFields([]metav1.ManagedFieldsEntry{
-				{Manager: "a", Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: now.Add(-tc.written)}},
-				{Manager: "b", Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: now.Add(-tc.reported)}, Subresource: "status"},
-			})
+			work := withStatus(reported(t, webDeployment("m1"), metav1.ConditionTrue, "", tc.health), tc.status)
+			work.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "b", Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: now.Add(-tc.reported)}, Subresource: "status"}})
 			if got := readWorkStatus(work).ails(now); got != tc.want {
 				t.Errorf("%s: %v", tc.reason, got)
 			}

@@ -121,8 +121,8 @@ func (d *Division) sort() error {
 // Divides reports whether replicas are divided at all.
 func (d Division) Divides() bool { return d.isAsked }
 
-// Names returns the clusters that have a weight by their names, sorted.
-func (d Division) Names() (names []string) {
+// clusters returns the clusters that have a weight by their names, sorted.
+func (d Division) clusters() (names []string) {
 	for _, named := range d.names {
 		names = append(names, named.term)
 	}

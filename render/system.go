@@ -55,13 +55,16 @@ var recordAnnotations = []string{
 // bundleLabel marks the certificates that trust-manager puts into namespaces.
 const bundleLabel = "trust.cert-manager.io/bundle"
 
+// SystemOfName is SystemOf of an object of which only the name is known.
+func SystemOfName(id Identity) System { return systemNames[id.GroupKind()][id.Name] }
+
 // SystemOf classifies an object. Such objects are in every namespace, and a user who
 // mirrors a namespace does not mean them.
 func SystemOf(obj *unstructured.Unstructured) System {
 	kind := obj.GroupVersionKind().GroupKind()
-	system, isNamed := systemNames[kind][obj.GetName()]
+	system := systemNames[kind][obj.GetName()]
 	switch {
-	case isNamed:
+	case system != NotSystem:
 		return system
 	case kind == schema.GroupKind{Kind: "Service"} && obj.GetNamespace() == "default" && obj.GetName() == "kubernetes": // of the API server itself
 		return SystemOwn

@@ -88,7 +88,11 @@ func parseWave(text string) (w Wave, err error) {
 			return w, fmt.Errorf("%s: at once must be at least one cluster, and at most 100%%", quote(text))
 		}
 	}
-	w.terms, err = ParseTerms(terms)
+	if w.terms, err = ParseTerms(terms); err == nil {
+		if l := w.terms.get(); contains(l.globs, "*") && len(l.names)+len(l.globs) > 1 {
+			return w, fmt.Errorf("%s: * stands for all of them already; a semicolon begins the next wave", quote(text))
+		}
+	}
 	return w, err
 }
 
@@ -106,8 +110,8 @@ func (w Waves) At(i int) Wave {
 	return rest
 }
 
-// Names returns the clusters that waves name, sorted in each wave.
-func (w Waves) Names() (names []string) {
+// names returns the clusters that waves name, sorted in each wave.
+func (w Waves) names() (names []string) {
 	for _, wave := range w.list {
 		names = append(names, wave.terms.Names()...)
 	}

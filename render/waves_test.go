@@ -51,6 +51,8 @@ func TestWavesThatCannotBeRead(t *testing.T) {
 		"a(1)(2)":                        "stands behind the terms",
 		"(3)":                            "names no cluster",
 		"a(0)":                           "at least one cluster",
+		"canary, *":                      "a semicolon begins the next wave",
+		"a;*,b*,!c (5)":                  "wave 2: \"*,b*,!c (5)\": * stands for all",
 		"a(101%)":                        "at most 100%",
 		"a(-1)":                          "stands behind the terms",
 		"a(1.5)":                         "stands behind the terms",

@@ -258,11 +258,11 @@ func (w Wishes) Named() (named []NamedClusters) {
 	}
 	if w.replicas.given {
 		division, _, _ := ParseDivision(w.replicas.value)
-		named = append(named, NamedClusters{ReplicasAnnotation, division.Names(), w.replicas.inherited})
+		named = append(named, NamedClusters{ReplicasAnnotation, division.clusters(), w.replicas.inherited})
 	}
 	if w.waves.given {
-		waves, _ := w.Waves()
-		named = append(named, NamedClusters{WavesAnnotation, waves.Names(), w.waves.inherited})
+		list, _ := parseWaves(w.waves.value) // whatever their times are, which an object may replace
+		named = append(named, NamedClusters{WavesAnnotation, Waves{list: list}.names(), w.waves.inherited})
 	}
 	return named
 }

@@ -38,7 +38,7 @@ func (r *Reader) assumeClusters(s *judge.Source) {
 	if s == nil || !r.HidesClusters() {
 		return
 	}
-	for _, name := range s.Terms.Names() {
+	for _, name := range append(s.Terms.Names(), s.Wishes.OtherNames()...) {
 		if r.clusters[name] == nil {
 			r.clusters[name] = &state.Cluster{Meta: state.Meta{Name: name}}
 		}

@@ -30,11 +30,11 @@ func addDependencies(f *judge.Facts, namespace *state.Namespace, s store) {
 	for _, id := range f.Source.Template.Needs() {
 		resource, isConfigured := configuration.Resource(schema.GroupResource{Resource: neededResources[id.Kind]})
 		isWatched := isConfigured && resource.SelectsNamespace(id.Namespace)
-		o, isKnown := s.needed(id)
-		d := judge.Dependency{ID: id, Unwatched: !isWatched, OtherNamespaces: isConfigured && !isWatched, Absent: o == nil && isWatched}
+		o, isAbsent := s.needed(id)
+		d := judge.Dependency{ID: id, Unwatched: !isWatched, OtherNamespaces: isConfigured && !isWatched, Absent: isAbsent && isWatched}
 		needed := &judge.Source{ID: id}
 		switch {
-		case d.Absent && !isKnown, o == nil && !isWatched && !namespace.Asks(): // it may be there, or in the members
+		case o == nil && !d.Absent && (isWatched || !namespace.Asks()): // the members may have it all the same
 			continue
 		case o != nil && (o.System == render.SystemOwn || o.System == render.SystemEverywhere || o.Claim() != ""): // others bring it to the members
 			continue
@@ -133,27 +133,28 @@ func (c *Caches) DependingOn(kind schema.GroupKind) sets.Set[render.Identity] {
 	return sources
 }
 
-func (c *Caches) needed(id render.Identity) (o *state.Object, isKnown bool) {
+// needed does not tell what does not exist, see [judge.Dependency].
+func (c *Caches) needed(id render.Identity) (o *state.Object, isAbsent bool) {
 	w, unknown := c.watchOf(id)
 	if unknown != "" {
 		return nil, false
 	}
 	obj, exists, synced := w.Get(id.Namespace, id.Name)
 	if o, ok := obj.(*state.Object); ok && exists && synced {
-		return o, true
+		return o, false
 	}
-	return nil, synced && !exists
+	return nil, false
 }
 
 // needed reads an object. If that fails or is forbidden, the object is not known: only a notice depends on it.
-func (r *reading) needed(id render.Identity) (o *state.Object, isKnown bool) {
+func (r *reading) needed(id render.Identity) (o *state.Object, isAbsent bool) {
 	if assumed := r.assumed[id]; assumed != nil {
-		return state.NewObject(assumed.DeepCopy()), true
+		return state.NewObject(assumed.DeepCopy()), false
 	}
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: neededResources[id.Kind]}
 	u, err := r.client.Resource(gvr).Namespace(id.Namespace).Get(r.ctx, id.Name, metav1.GetOptions{})
 	if err != nil {
-		return nil, apierrors.IsNotFound(err)
+		return nil, apierrors.IsNotFound(err) && render.SystemOfName(id) == render.NotSystem
 	}
-	return state.NewObject(u), true
+	return state.NewObject(u), false
 }

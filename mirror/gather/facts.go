@@ -148,9 +148,9 @@ type store interface {
 	autoscalersOf(render.Identity) iter.Seq[*state.Object]
 	// owner returns the owner of a source, if the configuration includes it; nil, false if it should be there, and is not.
 	owner(of, owner render.Identity) (o *state.Object, isKnown bool)
-	// needed returns an object that Pods need; nil if it does not exist, or that is not known. The daemon knows
+	// needed returns an object that Pods need; nil if it does not exist, which isAbsent tells, or that is not known. The daemon knows
 	// nothing of what it does not watch.
-	needed(render.Identity) (o *state.Object, isKnown bool)
+	needed(render.Identity) (o *state.Object, isAbsent bool)
 	// worksOf returns the Works that name the source.
 	worksOf(render.Identity) []*state.Work
 	// Works returns all Works that have our label, without exception.

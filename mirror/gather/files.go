@@ -151,9 +151,9 @@ func (s *Files) autoscalersOf(id render.Identity) iter.Seq[*state.Object] {
 	}
 }
 
-func (s *Files) needed(id render.Identity) (o *state.Object, isKnown bool) {
+func (s *Files) needed(id render.Identity) (o *state.Object, isAbsent bool) {
 	if u := s.objects[id]; u != nil {
-		return state.NewObject(u.DeepCopy()), true
+		return state.NewObject(u.DeepCopy()), false
 	}
 	return nil, false
 }

@@ -92,8 +92,8 @@ func Decide(f Facts) Verdict {
 	if f.Unknown == "" && f.Source != nil && f.Source.Asks && f.Source.Foreground && f.Source.UID == "" {
 		v.Unread = true // its finalizer is for one UID
 	}
-	for _, unknown := range UnknownNames(f) {
-		v.Refusals = AddRefusal(v.Refusals, unknown)
+	if unknown := UnknownNames(f); unknown != nil {
+		v.Refusals = AddRefusal(v.Refusals, *unknown)
 	}
 	rollOut(f, &r, &v)
 	v.replace(f)
@@ -104,11 +104,12 @@ func Decide(f Facts) Verdict {
 }
 
 // UnknownNames refuses names in annotations that choose no clusters, if no cluster has them: they may be misspelt, and then
-// nothing is suspended, or no cluster goes first. No Target says so.
-func UnknownNames(f Facts) (refusals []Refusal) {
+// nothing is suspended, or no cluster goes first. No Target says so. It returns nil if there are none.
+func UnknownNames(f Facts) *Refusal {
 	if f.Unknown != "" || f.Source == nil || !f.Source.Asks || f.Source.Refusal != nil {
 		return nil
 	}
+	var all []Refusal
 	for _, named := range f.Source.Wishes.Named() {
 		var unknown []string
 		for _, name := range named.Names {
@@ -117,10 +118,13 @@ func UnknownNames(f Facts) (refusals []Refusal) {
 			}
 		}
 		if unknown != nil {
-			refusals = append(refusals, Refusal{Reason: UnknownCluster, Message: fmt.Sprintf("%s: no cluster %s has joined yet", named.Annotation, strings.Join(unknown, " or ")), Elsewhere: named.Inherited})
+			all = AddRefusal(all, Refusal{Reason: UnknownCluster, Message: fmt.Sprintf("%s: no cluster %s has joined yet", named.Annotation, strings.Join(unknown, " or ")), Elsewhere: named.Inherited})
 		}
 	}
-	return refusals
+	if all == nil {
+		return nil
+	}
+	return &all[0]
 }
 
 // isLong reports whether the Work on a cluster has, or is to have, the longer name.

@@ -477,6 +477,9 @@ func TestNotices(t *testing.T) {
 		"AbsentButFine": {"as it seems", after(needing(Dependency{Clusters: m1, Absent: true}), time.Hour, sample.Applied("True")), nil, 1, ""},
 		"AbsentAndAmiss": {"they do not start without it", after(needing(Dependency{Clusters: m1, Absent: true}), time.Hour, sample.Applied("False")), []Reason{DependencyNotMirrored}, 1,
 			`its Pods need Secret "pull", which does not exist on the Karmada API server: create it and mirror it to m1, unless it is there`},
+		"AbsentAndSuspended": {"nothing is applied there", after(needing(Dependency{Clusters: m1, Absent: true}), time.Hour, sample.Applied("False"), func(u *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(u.Object, true, "spec", "suspendDispatching")
+		}), nil, 2, ""},
 		"NotMirrored": {"it is nowhere, and annotated like the workload it is with it", needing(Dependency{Clusters: []string{"m1", "m2"}}), []Reason{DependencyNotMirrored}, 2,
 			`its Pods need Secret "pull", which is not mirrored to m1, m2: they wait there until it is. Run: kubectl -n shop annotate --overwrite secret pull karmada.target/clusters='m1,m2'`},
 		"MirroredElsewhere": {"it stays where it is", needing(Dependency{Clusters: []string{"m2"}, Wishes: elsewhere}), []Reason{DependencyNotMirrored}, 2,

@@ -122,7 +122,10 @@ func (r Reason) Hint() string { return hints[r] }
 // Explain explains what Decide makes of the facts, step by step.
 func Explain(f Facts) Explanation {
 	v := Decide(f)
-	e := Explanation{Steps: explainSource(f), Notices: append(UnknownNames(f), v.Notices...)}
+	e := Explanation{Steps: explainSource(f), Notices: v.Notices}
+	if unknown := UnknownNames(f); unknown != nil {
+		e.Notices = append([]Refusal{*unknown}, e.Notices...)
+	}
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
 		c := ClusterExplanation{Cluster: cluster, Target: v.Targets[cluster], Work: f.Works[cluster]}
 		c.Hint = hintFor(f, cluster, c.Target)

@@ -149,7 +149,8 @@ type Dependency struct {
 	// themselves. OtherNamespaces: that is because the configuration includes its resource in other
 	// Namespaces only.
 	Unwatched, OtherNamespaces bool
-	// Absent: it is watched, and does not exist on the Karmada API server. The members may make it themselves.
+	// Absent: it is watched, and does not exist on the Karmada API server. The members may make it themselves. Only a command, which
+	// looks once, asks for it: what the daemon reports would come and go with each Pod that is late.
 	Absent bool
 	// Wishes are what the object asks for; the zero value if it does not ask.
 	Wishes render.Wishes

@@ -21,7 +21,7 @@ func (v Verdict) notice(all []Refusal, cluster string, reason Reason, message st
 	if t.Notices == nil {
 		t.Notices = map[Reason]string{}
 	}
-	t.Notices[reason] = message
+	t.Notices[reason] = strings.TrimPrefix(t.Notices[reason]+"; "+message, "; ")
 	v.Targets[cluster] = t
 	return AddRefusal(all, Refusal{Reason: reason, Message: message, PerCluster: true})
 }
@@ -61,8 +61,11 @@ func notices(f Facts, v Verdict) []Refusal {
 		if !wanted {
 			break
 		}
-		if isLacking(f, d) {
-			all = AddRefusal(all, Refusal{Reason: DependencyNotMirrored, Message: d.message(f.Source.Wishes)})
+		if d.Clusters = slices.DeleteFunc(slices.Clone(d.Clusters), func(cluster string) bool { return !isLacking(f, d, cluster) }); len(d.Clusters) == 0 {
+			continue
+		}
+		for _, cluster := range d.Clusters {
+			all = v.notice(all, cluster, DependencyNotMirrored, d.message(f.Source.Wishes))
 		}
 	}
 	if wanted && f.NamespaceSkipped {
@@ -148,18 +151,17 @@ func (t Target) notServed(kinds state.Kinds) string {
 const startsWithin = time.Minute
 
 // isLacking reports whether a member may lack what Pods need. It may make itself what is not watched, or not here: then the
-// workload becomes healthy there.
-func isLacking(f Facts, d Dependency) bool {
-	return slices.ContainsFunc(d.Clusters, func(cluster string) bool {
-		switch w := f.Works[cluster]; {
-		case !d.Unwatched && !d.Absent:
-			return true
-		case w == nil:
-			return !d.Absent
-		default:
-			return !w.IsWell() && f.startsIn(w) == 0
-		}
-	})
+// workload becomes healthy there. A Job does not before it has ended.
+func isLacking(f Facts, d Dependency, cluster string) bool {
+	w, mayMake := f.Works[cluster], d.Unwatched || d.Absent
+	switch {
+	case !mayMake:
+		return true
+	case w == nil:
+		return !d.Absent
+	}
+	isKnown := w.State != state.WorkSuspended && !f.IsAway(cluster) && f.ID.GroupKind() != state.JobKind
+	return isKnown && !w.IsWell() && f.startsIn(w) == 0
 }
 
 // startsIn returns how much longer a workload may take to become healthy.

@@ -208,7 +208,7 @@ func (f Facts) judgeWork(w *state.Work) (s stage, because string, bakesIn time.D
 	case !w.IsWell():
 		return underWay, "is not healthy, or has not rolled it out", 0
 	case !isSteady || steady < bake:
-		return underWay, "has not been healthy for " + bake.String() + " yet", bake - steady
+		return underWay, "bakes: it has not been healthy for " + bake.String() + " yet", bake - steady
 	}
 	return through, "", bake - steady
 }

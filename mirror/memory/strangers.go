@@ -17,6 +17,8 @@ type strangers [2]stranger
 type stranger struct {
 	work  *state.Work // nil if there is none
 	until time.Time
+	// pause is how long after it was found it is read again: longer each time, since one that is being deleted is gone soon.
+	pause time.Duration
 	// returned: old need not return its source any more.
 	returned bool
 }
@@ -32,7 +34,11 @@ func (s *strangers) have(uid types.UID) bool {
 
 // Meet notes a Work that a refused create has found.
 func (m *Memory) Meet(id render.Identity, cluster string, w *state.Work) {
-	m.setStranger(id, cluster, w.Name, stranger{work: w, until: m.clock.Now().Add(AwaitCache)})
+	pause := AwaitCache / 10
+	if met, ok := m.find(id, cluster, w.Name); ok && met.work.UID == w.UID {
+		pause = min(max(pause, 2*met.pause), AwaitCache)
+	}
+	m.setStranger(id, cluster, w.Name, stranger{work: w, until: m.clock.Now().Add(pause), pause: pause})
 }
 
 // MeetNone notes that there is no Work of that name.

@@ -100,9 +100,6 @@ func (w *Work) EditsInMember(since *Work) int {
 // ReportedAt returns when Karmada last reported something on a Work; zero if that is not known.
 func ReportedAt(work *unstructured.Unstructured) time.Time { return lastOf(work, "status") }
 
-// WrittenAt is [Work.Written] of a whole Work.
-func WrittenAt(work *unstructured.Unstructured) time.Time { return lastOf(work, nil) }
-
 // reportOn returns what Karmada reports on the only manifest of a Work; nil if there is none.
 func reportOn(work *unstructured.Unstructured) map[string]any {
 	reported, _, _ := unstructured.NestedFieldNoCopy(work.Object, "status", "manifestStatuses")

@@ -110,8 +110,8 @@ type step struct {
 	isRace bool
 	// dir is where it runs, and output is a file, or a folder for several targets. modFile is another go.mod to use.
 	dir, output, modFile string
-	targets     []string
-	ldflags     []string
+	targets              []string
+	ldflags              []string
 }
 
 // components are the sandbox command and what it starts. One command compiles the packages that they share once.

@@ -50,17 +50,23 @@ func (m *machine) adopted() error {
 	return nil
 }
 
-// reverted is an API server on which a GitOps tool reverts the policy right before adopt deletes it.
+// reverted is an API server on which a GitOps tool reverts the policy right before adopt deletes it, or which answers late then.
 type reverted struct {
 	http.RoundTripper
 	revert func()
+	late   time.Duration
 }
 
 func (r reverted) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.Method == http.MethodDelete && strings.Contains(request.URL.Path, "/propagationpolicies/") {
+	isDeleted := request.Method == http.MethodDelete && strings.Contains(request.URL.Path, "/propagationpolicies/")
+	if isDeleted && r.revert != nil {
 		r.revert()
 	}
-	return r.RoundTripper.RoundTrip(request)
+	response, err := r.RoundTripper.RoundTrip(request)
+	if isDeleted {
+		time.Sleep(r.late)
+	}
+	return response, err
 }
 
 // adoptRefuses: what would be deleted, taken over, or left alone in a member is not moved, and nothing is changed. It moves a policy that
@@ -97,7 +103,7 @@ func (m *machine) adoptRefuses() error {
 		says(apiserver.Object{"spreadConstraints": []any{apiserver.Object{"spreadByField": "region"}}}), refuses("spreadConstraints"),
 		says(apiserver.Object{"clusterAffinity": apiserver.Object{"clusterNames": []any{"m1", "m2"}}}), m.goes("m2"), pause(time.Minute), refuses(`while cluster "m2" is away`), m.comes("m2"), pause(time.Minute),
 		m.stopped, pause(time.Minute), refuses("no replica"), m.started, pause(time.Minute), func() error {
-			out, err := m.commandOver(context.Background(), reverted{m.store.NewServer(), reverts}, strings.Fields(adopt)...)
+			out, err := m.commandOver(context.Background(), reverted{RoundTripper: m.store.NewServer(), revert: reverts}, strings.Fields(adopt)...)
 			if n := deleted(); err != nil || n > 0 {
 				return fmt.Errorf("%w, with %d deletions in members\n%s", err, n, out)
 			}
@@ -148,4 +154,28 @@ func (m *machine) adoptedAfter(writes int) (isDone bool, err error) {
 		return false, fmt.Errorf("it was deleted %d times in members", n)
 	}
 	return isDone, m.tell(m.page(to("m1,m2")), m.quiet, m.page(nil), m.quiet) // what the model knows
+}
+
+// adoptedAgain moves to a policy what was mirrored, and back: the daemon takes back its Works, which say that they were its own, as
+// soon as the policy is gone, so that the binding is left without any. It waits for nothing.
+func (m *machine) adoptedAgain() error {
+	page, clusters := refOf(thePage), []string{"m1", "m2"}
+	var from time.Time
+	mirrored := m.tellAll(m.page(to("m1,m2")), m.quiet, m.hasInMember("m1", "1"))
+	propagated := func() error { return m.karmada.Propagate(page, clusters...) }
+	if err := m.tell(mirrored, propagated, pause(time.Minute), m.page(nil), pause(time.Minute)); err != nil {
+		return err
+	}
+	deletions := m.deletions(page, clusters...)
+	if err := now(&from)(); err != nil {
+		return err
+	}
+	out, err := m.commandOver(context.Background(), reverted{RoundTripper: m.store.NewServer(), late: time.Minute}, "adopt", "--policy", "a/policy", "--yes")
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	if took := time.Since(from); took > 90*time.Second || deletions() > 0 {
+		return fmt.Errorf("it took %s, and was deleted %d times in members", took, deletions())
+	}
+	return m.tell(m.page(to("m1,m2")), m.quiet)
 }

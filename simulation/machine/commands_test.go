@@ -103,6 +103,7 @@ var commands = map[string]func(*machine) error{
 	},
 	"Adopted":      (*machine).adopted,
 	"AdoptRefuses": (*machine).adoptRefuses,
+	"AdoptedAgain": (*machine).adoptedAgain,
 	"WaitBesideADeletion": func(m *machine) error { // on a cluster that is away, and held
 		wait := func(what string) act { return m.runs("wait " + what + " -n a --timeout=5s") }
 		return m.tell(m.careful, m.crowd(60, 0, to("m1,m2")), m.web(to("m1,m2")), m.quiet, m.goes("m2"), pause(time.Minute), m.crowd(60, 1, to("m1")), m.web(to("m1")), pause(time.Minute), m.held(60, 60),

@@ -225,11 +225,11 @@ func parsedValues() []parsed {
 		{key: render.DeletionAnnotation, hint: `is neither "background" nor "foreground"`, good: []string{"background", "foreground"}, bad: []string{"", "Foreground", "true", "orphan", "foreground,", "foreground\u00a0"}},
 		{
 			key: render.WavesAnnotation, hint: "canary-*; prod-*(20%); *",
-			good: []string{"a", "*", "a;b;*", "a;b; ", " canary-* ;\tprod-eu-*,!prod-eu-1 ( 5 ); prod-*(20%)\n;", "!b,*", "a,;b,", "a, (1)", "a;a", "a(1);a(1)", "a(100%)", "a(007)", "a(000000001)", "a(999999999)",
+			good: []string{"a", "*", "a;b;*", "a;b; ", " canary-* ;\tprod-eu-*,!prod-eu-1 ( 5 ); prod-*(20%)\n;", "!b,*", "*, !b ,", "*,*", "**,a", "a;*,!b(2)", "a,;b,", "a, (1)", "a;a", "a(1);a(1)", "a(100%)", "a(007)", "a(000000001)", "a(999999999)",
 				"a\v;\u00a0b\u2003(1)\u0085", strings.Repeat("a", 48) + "(1)", strings.Repeat("a;", 64), strings.Repeat("a;", 63) + "a", strings.Repeat("a,", 1024) + "(5);b", "a(\f5\r%\n)"},
 			bad: []string{"", " ", ";", ",", "a;;b", ";a", "a;;", "a; ;", "!a", "a;!b", "!a,!b;*", "!a(1);*", "a,,b", ",a", "a;,b", "a,,(1)", "A", "a b", "a_b", "-a", "a-", "!", "!!a,b", "münchen", "a=1",
 				"a()", "(3)", "a;(3)", "a(1),b", "a(1)b", "a(1)(2)", "a(1", "a1)", "a(0)", "a(000%)", "a(101%)", "a(1000%)", "a(-1)", "a(1.5)", "a(%)", "a(1%%)", "a(1 0)", "a(1234567890)", "a(0000000001)", "a(\u00a01)", "a(\v1)", "a;\u00a0;b", "a,\u2003,b", "\u0085,a", "a\u00a0b", "a(1\u3000)",
-				strings.Repeat("a", 49), strings.Repeat("a;", 65), strings.Repeat("a;", 64) + "a", strings.Repeat("a,", 1025), "b;" + strings.Repeat("a,", 1024) + "a(5)", strings.Repeat(";", 9000), strings.Repeat("a;", 9000)},
+				"a,*", "*, a", "a;*\u2003,b*(1)", "!a,*,b", strings.Repeat("a", 49), strings.Repeat("a;", 65), strings.Repeat("a;", 64) + "a", strings.Repeat("a,", 1025), "b;" + strings.Repeat("a,", 1024) + "a(5)", strings.Repeat(";", 9000), strings.Repeat("a;", 9000)},
 		},
 		{
 			key: render.WaveBakeAnnotation, hint: "90s, 10m or 1h, up to 720h",
