@@ -104,7 +104,7 @@ func (c *checker) run(ctx context.Context) (err error) {
 		return err
 	}
 	rights := daemonRights(c.name, c.lease)
-	if err := c.checkRights(ctx, rights, "kubectl apply --server-side --force-conflicts -k manifests/karmada, and give the daemon the kubeconfig of its ServiceAccount"); err != nil {
+	if err := c.checkRights(ctx, rights, "kubectl apply --server-side -k manifests/karmada (for a conflict, see Upgrade in manifests/README.md), and give the daemon the kubeconfig of its ServiceAccount"); err != nil {
 		return err
 	}
 	if err := c.checkConfiguration(ctx); err != nil {

@@ -54,7 +54,8 @@ func newRender() *cobra.Command {
 			"get it. render cannot look up the scope of kinds that it does not know: with --namespace, they count as namespaced.\n\n" +
 			"What is not mirrored is said on standard error. If the daemon would refuse an object, render prints the Works of the\n" +
 			"others, and fails.",
-		Args: cobra.NoArgs,
+		Example: "  karmada-mirror render -f web.yaml --clusters member1,member2\n  kustomize build . | karmada-mirror render -f - --cluster-file clusters.yaml",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if r.printer, err = print.ToPrinter(); err != nil {
 				return misuse("%w", err)

@@ -75,6 +75,8 @@ func noteOn(f Facts, c ClusterExplanation) string {
 		return NoteLong
 	case c.Keeps:
 		return noteKeeps
+	case c.Decision == Wanted && f.Clusters[c.Cluster].ScaledBy != render.Identity{} && f.ID.GroupKind() == retainingKind:
+		return fmt.Sprintf("spec.replicas is left to %s, which is mirrored there", f.Clusters[c.Cluster].ScaledBy)
 	}
 	return ""
 }

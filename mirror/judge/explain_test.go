@@ -82,3 +82,18 @@ func TestExplainDeleted(t *testing.T) {
 		t.Errorf("in the foreground: %+v", step)
 	}
 }
+
+// TestExplainScaled: who scales the Deployment at its source learns why nothing happens.
+func TestExplainScaled(t *testing.T) {
+	clusters := joinedClusters("m1", "m2")
+	clusters["m2"] = ClusterFacts{State: ClusterJoined, ScaledBy: render.Identity{Group: "autoscaling", Kind: "HorizontalPodAutoscaler", Namespace: "shop", Name: "web"}}
+	f := dividedFacts(t, 3, sample.Annotations{render.ClustersAnnotation: "m1,m2"}, clusters)
+	f.Works["m1"], f.Works["m2"] = pageWork(f.Source, "m1"), pageWork(f.Source, "m2")
+	var notes []string
+	for _, c := range Explain(f).Clusters {
+		notes = append(notes, c.Note)
+	}
+	if want := "spec.replicas is left to HorizontalPodAutoscaler.autoscaling/shop/web, which is mirrored there"; len(notes) != 2 || notes[0] != "" || notes[1] != want {
+		t.Errorf("%q", notes)
+	}
+}

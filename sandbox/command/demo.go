@@ -172,11 +172,11 @@ func (d *demo) invite() {
 	fmt.Fprintf(d.out, `
 Try it yourself until you press Ctrl-C. In another terminal:
 
-  export KUBECONFIG=%s
+  export KUBECONFIG=%s PATH="%s:$PATH" # with kubectl and karmada-mirror
   kubectl -n hello annotate configmap page karmada.target/clusters=member2 --overwrite
   kubectl get works -A -l app.kubernetes.io/managed-by=karmada-mirror
   kubectl --kubeconfig %s -n hello get configmaps
 
 karmada-mirror's log: %s
-`, d.Kubeconfig(), d.MemberKubeconfig("member2"), d.log())
+`, d.Kubeconfig(), d.dir, d.MemberKubeconfig("member2"), d.log())
 }
