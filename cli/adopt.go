@@ -162,7 +162,10 @@ func (a *adoptCommand) read(ctx context.Context) (p policyOf, err error) {
 		return p, err
 	}
 	var typed policyv1alpha1.PropagationPolicy // the cluster's has the same spec
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(p.object.Object, &typed); err != nil {
+	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(p.object.Object, &typed, true)
+	if runtime.IsStrictDecodingError(err) { // of a newer Karmada
+		return p, fmt.Errorf("cannot move %s: it has fields that this command does not know: %w", p, err)
+	} else if err != nil {
 		return p, fmt.Errorf("cannot read %s: %w", p, err)
 	}
 	p.spec = &typed.Spec

@@ -80,10 +80,13 @@ func (d *differ) assumed(ctx context.Context, visit func(judge.Facts) error) err
 		return visit(f)
 	}
 	for _, m := range all {
-		if m.isNamespace() {
+		switch {
+		case m.isNamespace():
 			err = d.inNamespace(ctx, m.ref.Name, once)
-		} else if d.mayBeSource(m.ref) {
+		case d.mayBeSource(m.ref):
 			err = errors.Join(d.one(ctx, m.ref, m.obj, once), d.scaled(ctx, m, once))
+		case render.ReadWishes(m.written.GetAnnotations()).Ask():
+			d.tell("%s: not mirrored: its resource is not in the configuration", m.ref.Identity())
 		}
 		if err != nil {
 			return err

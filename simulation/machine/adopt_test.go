@@ -101,6 +101,7 @@ func (m *machine) adoptRefuses() error {
 		creates, refuses("ClusterPropagationPolicy other selects it, too"), deletes,
 		says(apiserver.Object{}), refuses("these annotations choose m1, m2, m3"),
 		says(apiserver.Object{"spreadConstraints": []any{apiserver.Object{"spreadByField": "region"}}}), refuses("spreadConstraints"),
+		says(apiserver.Object{"overflowAffinities": []any{}}), refuses("fields that this command does not know"),
 		says(apiserver.Object{"clusterAffinity": apiserver.Object{"clusterNames": []any{"m1", "m2"}}}), m.goes("m2"), pause(time.Minute), refuses(`while cluster "m2" is away`), m.comes("m2"), pause(time.Minute),
 		m.stopped, pause(time.Minute), refuses("no replica"), m.started, pause(time.Minute), func() error {
 			out, err := m.commandOver(context.Background(), reverted{RoundTripper: m.store.NewServer(), revert: reverts}, strings.Fields(adopt)...)

@@ -93,6 +93,10 @@ func TestDiff(t *testing.T) {
 	wants("a default", []string{"+    karmada.target/source: ConfigMap/" + ns + "/plain"}, "source: ConfigMap/"+ns+"/applied", Asking(Object("v1", "Namespace", "", ns, nil), Pull))
 	retained := []string{`+          resourcetemplate.karmada.io/retain-replicas: "true"`}
 	wants("an autoscaler of an existing target", retained, "kind: HorizontalPodAutoscaler\n-", Asking(autoscaler(ns), Push))
+	limits := Asking(Object("v1", "LimitRange", ns, "limits", nil), Push)
+	if output, code := diff(t, "-f", write(t, limits)); code != 0 || !strings.Contains(output, "not mirrored: its resource is not in the configuration") {
+		t.Errorf("a resource that is not configured: exit code %d\n%s", code, output)
+	}
 	if diff := cmp.Diff(before, state()); diff != "" {
 		t.Errorf("something was written: -before +after:\n%s", diff)
 	}
