@@ -297,8 +297,8 @@ func (w *workStatus) away() *workStatus {
 		return w
 	}
 	unknown := *w
-	unknown.Reason, unknown.Health, unknown.Ready, unknown.Ailment = cmp.Or(w.Reason, judge.NoteAway), string(workv1alpha1.ResourceUnknown), nil, ""
-	unknown.Wanted = nil
+	unknown.Reason, unknown.Health = cmp.Or(w.Reason, judge.NoteAway), string(workv1alpha1.ResourceUnknown)
+	unknown.Ready, unknown.Wanted, unknown.Ailment = nil, nil, ""
 	return &unknown
 }
 

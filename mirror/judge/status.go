@@ -110,8 +110,13 @@ func (j Judgement) member(cluster string, report *state.Report, source *state.So
 	return m
 }
 
-// failsIn returns after what time a failure counts. What the member has shown before stays meanwhile: since 1.19, Karmada also reports a
-// repair there that something refuses for a while.
+// failsIn returns after what time a failure counts. What the member has shown of this content stays meanwhile: since 1.19, Karmada also
+// reports a repair there that something refuses for a while. New content that is refused counts at once:
+//
+//	applied before     same content  followed  counts
+//	yes, and reported  yes           yes       after trustAfter
+//	yes                no            –         at once
+//	not seen           –             no        at once
 func failsIn(report *state.Report, now time.Time) time.Duration {
 	if report.FailedSince.IsZero() {
 		return 0
@@ -144,12 +149,12 @@ func (j Judgement) isAbout(source *state.SourceStatus, w *state.Work, report *st
 
 // isLater reports whether what a Work reports is from after its content was written.
 func (j Judgement) isLater(w *state.Work, report *state.Report, now time.Time) bool {
-	return j.canBeTrusted(w) && j.stood(w, report, now) >= countsAfter(report)
+	return j.canBeTrusted(w) && j.stood(w, report, now) >= CountsAfter(report)
 }
 
-// countsAfter returns for how long a Work must have stood for its report to be about its content. Times have whole seconds. Not
+// CountsAfter returns for how long a Work must have stood for its report to be about its content. Times have whole seconds. Not
 // every content changes what a member reports, so an earlier report counts, too, when it has stood for long.
-func countsAfter(report *state.Report) time.Duration {
+func CountsAfter(report *state.Report) time.Duration {
 	switch report.Reported.Compare(report.Written) {
 	case 1:
 		return 0
@@ -253,7 +258,7 @@ func (j Judgement) TrustIn(r Reports, now time.Time) (in time.Duration) {
 		case !j.isAbout(r.Source, w, report, now):
 			in = Sooner(in, trustAfter-stood)
 		case isCopied:
-			in = Sooner(in, countsAfter(report)-stood)
+			in = Sooner(in, CountsAfter(report)-stood)
 		}
 	}
 	return in

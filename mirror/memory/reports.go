@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -47,11 +48,12 @@ func (r *Reports) Note(now *state.Report, at time.Time) {
 	if now.Seen = at; ok && known.Source == now.Source && known.Written.Equal(now.Written) {
 		now.Seen = known.Seen
 	}
-	if now.Failed {
+	switch {
+	case !now.Failed || !ok || known.Source != now.Source || !known.Written.Equal(now.Written):
+	case known.Failed:
+		now.FailedSince = known.FailedSince
+	case at.Sub(known.Seen) >= judge.CountsAfter(known): // it was applied with this content
 		now.FailedSince = at
-		if ok && known.Failed {
-			now.FailedSince = known.FailedSince
-		}
 	}
 	now.Ran = now.Ran || ok && known.Source == now.Source && known.Ran
 	switch {

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"testing"
+	"time"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -65,5 +66,44 @@ func TestRan(t *testing.T) {
 		if got := r.works["w"]; got.Ran != step.want {
 			t.Errorf("step %d: ran %t", i, got.Ran)
 		}
+	}
+}
+
+// TestFailedSince: only a Work that was applied with its present content has failed since a time; what is refused counts at once.
+func TestFailedSince(t *testing.T) {
+	start := sample.Created
+	for name, tc := range map[string]struct {
+		reason           string
+		written, fails   time.Duration // after the first report
+		reported, isKept bool
+	}{
+		"Repair":     {"it was applied, and reported", 0, time.Hour, true, true},
+		"Stood":      {"nothing is reported of its content, and it has stood for long", 0, time.Hour, false, true},
+		"New":        {"the condition is that of earlier content", 0, time.Second, false, false},
+		"NewContent": {"it is written, and refused", time.Hour, time.Hour + time.Second, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r Reports
+			first := &state.Report{Work: "w", Version: "1", Source: "s", Written: start}
+			if tc.reported {
+				first.Reported = start.Add(time.Minute)
+			}
+			r.Note(first, start)
+			failed := &state.Report{Work: "w", Version: "2", Source: "s", Written: start.Add(tc.written), Failed: true}
+			r.Note(failed, start.Add(tc.fails))
+			later := &state.Report{Work: "w", Version: "3", Source: "s", Written: start.Add(tc.written), Failed: true}
+			r.Note(later, start.Add(tc.fails+time.Minute))
+			want := time.Time{}
+			if tc.isKept {
+				want = start.Add(tc.fails)
+			}
+			if !later.FailedSince.Equal(want) {
+				t.Errorf("%s: since %s, want %s", tc.reason, later.FailedSince, want)
+			}
+			edited := &state.Report{Work: "w", Version: "4", Source: "s", Written: start.Add(2 * time.Hour), Failed: true}
+			if r.Note(edited, start.Add(2*time.Hour)); !edited.FailedSince.IsZero() {
+				t.Error("what is written while it fails counts at once")
+			}
+		})
 	}
 }

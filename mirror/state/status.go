@@ -31,7 +31,7 @@ type Report struct {
 	// by the local one; zero if no one has followed it.
 	Written, Seen time.Time
 	// Reported is when Karmada last reported something, by the API server's clock. FailedSince is since when it has been seen to say that
-	// the Work is not applied, by the local one; zero if it does not, or no one has followed it.
+	// a Work is not applied that was, with this content, by the local one; zero if it does not, or no one has followed it.
 	Reported, FailedSince time.Time
 	// Generation is that of the source from which the Work was made; 0 if it does not say.
 	Generation int64

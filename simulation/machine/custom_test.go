@@ -69,6 +69,19 @@ func init() {
 				return nil
 			})
 		},
+		"CustomIsRefusedForALabel": func(m *machine) error { // which has no generation: the member lacks it all the same, and has not only failed a repair
+			refuses := func() error {
+				m.karmada.Member("m1").Refuse(func(o apiserver.Object) error {
+					if (&unstructured.Unstructured{Object: o}).GetLabels()["tier"] != "" {
+						return errors.New("denied by a webhook of the member")
+					}
+					return nil
+				})
+				return nil
+			}
+			labels := m.modified(wheel, func(u *unstructured.Unstructured) { u.SetLabels(map[string]string{"tier": "edge"}) })
+			return m.tell(ready(m), refuses, labels, pause(time.Minute), m.hasObserved(false))
+		},
 		"CustomIsAway": func(m *machine) error { return grows(m, m.goes("m1"), pause(time.Minute)) },
 		"CustomIsSuspended": func(m *machine) error {
 			return grows(m, m.modified(wheel, func(u *unstructured.Unstructured) {
