@@ -402,6 +402,27 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// TestStrangersAreReadLess: one that is being deleted is gone soon, and one that stays is read less and less.
+func TestStrangersAreReadLess(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+	m, w := New(clock), observed(asking("1", "m1"), "m1", sample.Relabelled)
+	for _, want := range []time.Duration{3 * time.Second, 6 * time.Second, 12 * time.Second, 24 * time.Second, AwaitCache, AwaitCache} {
+		m.Meet(sample.Page, "m1", w)
+		if clock.Step(want - 1); len(m.OldStrangers(sample.Page)) > 0 {
+			t.Errorf("it is read before %s", want)
+		}
+		if clock.Step(1); len(m.OldStrangers(sample.Page)) != 1 {
+			t.Errorf("it is not read after %s", want)
+		}
+	}
+	other := *w
+	other.UID = "another"
+	m.Meet(sample.Page, "m1", &other)
+	if clock.Step(3 * time.Second); len(m.OldStrangers(sample.Page)) != 1 {
+		t.Error("another Work begins with the longest pause")
+	}
+}
+
 // TestContest undoes each write at once, in each of the possible ways.
 func TestContest(t *testing.T) {
 	source := asking("1", "m1")

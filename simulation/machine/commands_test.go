@@ -118,6 +118,11 @@ var commands = map[string]func(*machine) error{
 			m.admits(denies("UPDATE"), suspended, pause(20*time.Minute), failed("m2", "its options or labels are not as wanted")), m.quiet,
 			m.page(to("m1,m2")), m.quiet, m.admits(denies("DELETE"), m.page(to("m2")), pause(20*time.Minute), failed("m1", "about to be removed")), m.quiet)
 	},
+	"SilenceNeedsAttention": func(m *machine) error { // Karmada 1.19 says nothing of a Work whose kind the member does not know
+		silent := func() error { m.karmada.Member("m1").Halt(true); return nil }
+		const list = "status -n a --needs-attention"
+		return m.tell(silent, m.page(to("m1,m2")), pause(30*time.Second), m.runs(list, "Nothing needs your attention"), pause(time.Minute), m.runs(list, "page-0", "Karmada has not applied it yet"))
+	},
 	"MisspelledInSuspend": func(m *machine) error { // it is refused, though each of its clusters is fine, and may be waited for
 		const nowhere = `karmada.target/suspend: no cluster "m9" has joined yet`
 		suspends := func(clusters string) act { return m.page(map[string]string{clustersKey: clusters, suspendKey: "m9"}) }
