@@ -37,9 +37,10 @@ type Source struct {
 	NamespaceLabels labels.Set
 }
 
-// Allows reports whether a source may be mirrored to a cluster. Without authorization it may.
+// Allows reports whether a source may be mirrored to a cluster. Without authorization it may, and so may a definition where
+// objects of its kind are.
 func (c *Configuration) Allows(s Source, cluster string) bool {
-	return c.Authorization == nil || slices.ContainsFunc(c.Authorization, func(r Rule) bool { return r.allows(s, cluster) })
+	return c.Authorization == nil || s.Resource == definitions.GroupResource().String() || slices.ContainsFunc(c.Authorization, func(r Rule) bool { return r.allows(s, cluster) })
 }
 
 func (r *Rule) allows(s Source, cluster string) bool {

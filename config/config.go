@@ -64,6 +64,34 @@ type Resource struct {
 	// AggregateStatus: the statuses that the members report are summed up in the status of
 	// their source.
 	AggregateStatus bool `json:"aggregateStatus,omitempty"`
+	// Definitions says what becomes of the CustomResourceDefinition of the resource: Mirror or, the default, Ignore.
+	Definitions Definitions `json:"definitions,omitempty"`
+}
+
+// Definitions is what becomes of a CustomResourceDefinition.
+type Definitions string
+
+// The values of Definitions. A mirrored one goes to the clusters to which objects of its kind go.
+const (
+	MirrorDefinitions Definitions = "Mirror"
+	IgnoreDefinitions Definitions = "Ignore"
+)
+
+// definitions are the CustomResourceDefinitions: a resource of the configuration while one of them is mirrored.
+var definitions = Resource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// TakesAlong reports whether objects of a resource go where others do; nil takes nothing along.
+func (c *Configuration) TakesAlong(gr schema.GroupResource) bool {
+	return c != nil && gr == definitions.GroupResource() && slices.ContainsFunc(c.Resources, func(r Resource) bool { return r.Definitions == MirrorDefinitions })
+}
+
+// MirrorsDefinition reports whether the CustomResourceDefinition of a resource is mirrored; nil mirrors none.
+func (c *Configuration) MirrorsDefinition(gr schema.GroupResource) bool {
+	if c == nil {
+		return false
+	}
+	resource, _ := c.Resource(gr)
+	return resource.Definitions == MirrorDefinitions
 }
 
 // OverridePolicies is what becomes of Karmada's override policies.

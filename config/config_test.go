@@ -41,6 +41,17 @@ deletion: {holdAbove: {works: 0}}
 				Strip:            Strip{Labels: []string{"argocd.argoproj.io/*"}, Annotations: []string{"owner"}},
 				Deletion:         Deletion{HoldAbove: HoldAbove{Works: 0, Percent: 25}}},
 		},
+		"Definitions": {
+			reason: "definitions that go along are a resource, too",
+			in:     head + "resources:\n- {group: example.io, resource: widgets, definitions: Mirror}\n- {group: example.io, resource: gauges, definitions: Ignore}\n",
+			want: &Configuration{APIVersion: APIVersion, Kind: Kind,
+				Resources: []Resource{
+					{Group: "example.io", Resource: "widgets", Definitions: MirrorDefinitions},
+					{Group: "example.io", Resource: "gauges", Definitions: IgnoreDefinitions},
+					{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},
+				},
+				Deletion: Deletion{HoldAbove: HoldAbove{Works: 50, Percent: 25}}},
+		},
 		"JSON": {
 			reason: "JSON is YAML",
 			in:     `{"apiVersion":"mirror.karmada.target/v1alpha1","kind":"MirrorConfiguration","resources":[{"resource":"services"}]}`,
@@ -76,6 +87,9 @@ func TestParseRejects(t *testing.T) {
 		"WrongVersion":    {"a later version may mean something else", "apiVersion: v2\nkind: MirrorConfiguration\n", []string{"apiVersion", "v2"}},
 		"NoResource":      {"the plural is required", head + "resources:\n- {group: apps}\n", []string{"resources[0].resource"}},
 		"KindForResource": {"a kind is not a resource", head + "resources:\n- {group: apps, resource: Deployment}\n", []string{"resources[0].resource", "Deployment"}},
+		"NoDefinition":    {"only custom resources have one", head + "resources:\n- {group: apps, resource: deployments, definitions: Mirror}\n", []string{"resources[0].definitions", "custom"}},
+		"WrongWord":       {"there are two words", head + "resources:\n- {group: example.io, resource: widgets, definitions: true}\n", []string{"definitions"}},
+		"Definition":      {"it only goes along", head + "resources:\n- {group: apiextensions.k8s.io, resource: customresourcedefinitions}\n", []string{"resources[0]", "definitions: Mirror"}},
 		"Subresource":     {"subresources are not objects", head + "resources:\n- {resource: pods/log}\n", []string{"resources[0].resource"}},
 		"CoreSpelledOut":  {"the hint says how", head + "resources:\n- {group: core, resource: pods}\n", []string{"resources[0].group", "omit it"}},
 		"Duplicate":       {"two versions of one resource are one resource", head + "resources:\n- {group: apps, version: v1, resource: deployments}\n- {group: apps, resource: deployments}\n", []string{"resources[1]", "deployments.apps"}},

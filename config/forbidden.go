@@ -12,7 +12,7 @@ var (
 	forbiddenGroups = map[string]string{
 		"rbac.authorization.k8s.io":    "it grants rights in the member clusters",
 		"admissionregistration.k8s.io": "it can block or alter every request in the member clusters",
-		"apiextensions.k8s.io":         "deleting a CustomResourceDefinition in a member deletes all its objects there",
+		"apiextensions.k8s.io":         "deleting a CustomResourceDefinition in a member deletes all its objects there; `definitions: Mirror` on a custom resource takes its definition along",
 		"apiregistration.k8s.io":       "it redirects part of the member clusters' API",
 		"coordination.k8s.io":          "Leases are written by the cluster they belong to",
 		"events.k8s.io":                "Events belong to the cluster they happened in",

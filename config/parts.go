@@ -99,6 +99,9 @@ func (p Parts) parse() (others *Configuration, err error) {
 		}
 		merged.merge(decoded)
 	}
+	if merged.TakesAlong(definitions.GroupResource()) {
+		merged.Resources = append(merged.Resources, definitions)
+	}
 	if mistakes[Key] != nil {
 		merged = nil
 	}

@@ -68,6 +68,12 @@ func validateResource(r Resource, at *field.Path) field.ErrorList {
 	if why, forbidden := Forbidden(r.GroupResource()); forbidden {
 		errs = append(errs, field.Forbidden(at, r.GroupResource().String()+" cannot be mirrored: "+why))
 	}
+	switch known := []Definitions{MirrorDefinitions, IgnoreDefinitions}; {
+	case r.Definitions != "" && !slices.Contains(known, r.Definitions):
+		errs = append(errs, field.NotSupported(at.Child("definitions"), r.Definitions, known))
+	case r.Definitions == MirrorDefinitions && !strings.Contains(r.Group, "."):
+		errs = append(errs, field.Invalid(at.Child("definitions"), r.Definitions, "only custom resources have a definition, and a dot in their group"))
+	}
 	for i, glob := range r.Namespaces {
 		if !validGlob(strings.TrimPrefix(glob, exclusion)) {
 			errs = append(errs, field.Invalid(at.Child("namespaces").Index(i), glob, "must be a namespace name, with * and ? as wildcards, and ! before it to exclude it"))

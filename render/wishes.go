@@ -86,6 +86,17 @@ func (w Wishes) Over(defaults Wishes) Wishes {
 	return w
 }
 
+// To returns the wishes of what names these clusters.
+func To(clusters []string) Wishes {
+	return Wishes{clusters: wish{value: strings.Join(clusters, ","), given: len(clusters) > 0}}
+}
+
+// Following returns the wishes of an object that goes where others want it: it chooses no clusters itself, members keep it, and it says
+// only how it is applied.
+func (w Wishes) Following(others Wishes) Wishes {
+	return Wishes{clusters: others.clusters, preserve: wish{value: "true", given: true}, suspend: w.suspend, conflict: w.conflict}
+}
+
 func (w wish) isBlank() bool { return w.given && strings.TrimSpace(w.value) == "" }
 
 func (w wish) or(fallback wish) wish {

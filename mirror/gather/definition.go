@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -20,6 +21,37 @@ func (c *Caches) describe(f *judge.Facts, d *state.Definition) {
 	if d.Terminating {
 		f.Definition = judge.DefinitionTerminating
 	}
+}
+
+// withoutNamespace stands for the Namespace of a source that has none. A definition goes to the clusters where objects of its kind have
+// Works, and stays where it has one.
+func withoutNamespace(id render.Identity, s store) *state.Namespace {
+	if id.GroupKind() != state.DefinitionKind {
+		return &state.Namespace{}
+	}
+	clusters, of := sets.New[string](), schema.ParseGroupResource(id.Name)
+	for _, w := range s.worksOf(id) {
+		clusters.Insert(w.Cluster)
+	}
+	if s.inForce().MirrorsDefinition(of) {
+		for w := range s.Works() {
+			if w.Source.Group == of.Group && w.NamesSource() && s.ResourceOf(w.Source) == id.Name {
+				clusters.Insert(w.Cluster)
+			}
+		}
+	}
+	return &state.Namespace{Wishes: render.To(sets.List(clusters))}
+}
+
+// MissesDefinition returns the definition of what a Work carries if that is to be where the Work is, and has no Work there.
+func (c *Caches) MissesDefinition(w *state.Work) (definition render.Identity, misses bool) {
+	of := c.resourceOf(w.Source)
+	if !w.NamesSource() || !c.configuration.Load().MirrorsDefinition(of) {
+		return render.Identity{}, false
+	}
+	definition = render.Identity{Group: state.DefinitionKind.Group, Kind: state.DefinitionKind.Kind, Name: of.String()}
+	_, has := c.WorkAt(definition, w.Cluster, definition.WorkName())
+	return definition, !has
 }
 
 // mayBeDefined reports whether a resource may come from a CustomResourceDefinition:

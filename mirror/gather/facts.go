@@ -88,7 +88,7 @@ func (c *Caches) IncludesSource(id render.Identity) bool {
 // cluster-scoped source.
 func (c *Caches) namespaceOf(id render.Identity) (n *state.Namespace, found bool) {
 	if id.Namespace == "" {
-		return &state.Namespace{}, true
+		return withoutNamespace(id, c), true
 	}
 	obj, found, _ := c.namespaces.Get("", id.Namespace)
 	if !found {
@@ -181,6 +181,7 @@ func surround(f *judge.Facts, namespace *state.Namespace, s store) {
 	if configuration == nil {
 		return
 	}
+	f.DefinitionFollows = configuration.MirrorsDefinition(schema.ParseGroupResource(s.ResourceOf(f.ID)))
 	f.Shown = configuration.Expand.Annotations
 	f.Strip = render.StripList{Labels: configuration.Strip.Labels, Annotations: configuration.Strip.Annotations}
 	authorize(f, configuration, config.Source{Resource: s.ResourceOf(f.ID), Namespace: f.ID.Namespace, NamespaceLabels: namespace.Labels})

@@ -182,7 +182,7 @@ func (s *Files) clusterFacts(name string) judge.ClusterFacts { return s.clusters
 
 // excluded returns why a source is not watched by a configuration, and what to do about it; empty if it is watched.
 func excluded(configuration *config.Configuration, gr schema.GroupResource, namespace string) (why, hint string) {
-	if why, forbidden := config.Forbidden(gr); forbidden {
+	if why, forbidden := config.Forbidden(gr); forbidden && !configuration.TakesAlong(gr) {
 		hint := "remove the annotations, if it has any: no configuration can allow it"
 		if gr == state.NamespacesResource.GroupResource() {
 			hint = "its annotations are the default for the objects in it: explain one of these"

@@ -302,7 +302,7 @@ func (c *Caches) readClusters(ctx context.Context, f judge.Facts) error {
 // liveNamespaceOf returns the Namespace of a source, by a live read at most recentPeriod old.
 func (c *Caches) liveNamespaceOf(ctx context.Context, id render.Identity) (*state.Namespace, error) {
 	if id.Namespace == "" {
-		return &state.Namespace{}, nil
+		return withoutNamespace(id, c), nil
 	}
 	obj, err := c.recent.get(ctx, c.namespaces, id.Namespace, func(u *unstructured.Unstructured) kept { return state.NewNamespace(u) })
 	if err != nil {

@@ -115,6 +115,9 @@ func (r *Reader) facts(s *reading, obj *unstructured.Unstructured, from store) (
 	if namespace, err = r.namespace(s.ctx, s.ref.Namespace); err != nil {
 		return f, nil, err
 	}
+	if s.ref.Namespace == "" {
+		namespace = withoutNamespace(f.ID, from)
+	}
 	if assumed := r.assumed[f.ID]; assumed != nil {
 		obj = assumed
 	}

@@ -36,6 +36,8 @@ type Facts struct {
 	DefinitionCreated time.Time
 	// Redefined: this process has seen an earlier one of that name.
 	Redefined bool
+	// DefinitionFollows: that definition goes along to the clusters of the source.
+	DefinitionFollows bool
 	// Clusters are the member clusters that matter to the source, by name.
 	Clusters map[string]ClusterFacts
 	// Works are those that name the source or carry it, by cluster.

@@ -35,7 +35,7 @@ func notices(f Facts, v Verdict) []Refusal {
 			continue
 		}
 		wanted = true
-		if lacks := v.Targets[cluster].notServed(f.Clusters[cluster].Kinds); lacks != "" {
+		if lacks := v.Targets[cluster].notServed(f.Clusters[cluster].Kinds); lacks != "" && !f.DefinitionFollows {
 			all = v.notice(all, cluster, KindNotServed, fmt.Sprintf("cluster %q does not serve %s: Karmada retries until it does", cluster, lacks))
 		}
 		if f.Works[cluster] != nil && v.Targets[cluster].Size() > EtcdLimit-workRoom {

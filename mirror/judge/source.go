@@ -109,6 +109,9 @@ func isLeaving(o *state.Object, wishes render.Wishes) bool {
 
 func effectiveWishes(o *state.Object, defaults render.Wishes) render.Wishes {
 	own := o.Wishes()
+	if o.ID.GroupKind() == state.DefinitionKind {
+		return own.Following(defaults)
+	}
 	if !own.Ask() && o.System != render.NotSystem {
 		return own // a Namespace's default never covers those
 	}

@@ -24,6 +24,9 @@ var (
 	APIServicesResource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 )
 
+// DefinitionKind is that of CustomResourceDefinitions.
+var DefinitionKind = DefinitionsResource.GroupVersion().WithKind("CustomResourceDefinition").GroupKind()
+
 // NewDefinition reduces a CustomResourceDefinition or an APIService to what the cache keeps
 // of it.
 func NewDefinition(u *unstructured.Unstructured) *Definition {

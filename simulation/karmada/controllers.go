@@ -63,6 +63,10 @@ const controllerLag = 20 * time.Millisecond
 // seeLocal tells the member's controllers of a write.
 func (m *Member) seeLocal(e apiserver.Event) {
 	ref := e.Ref()
+	if e.Resource == definitions && e.Type != watch.Deleted {
+		m.local.now(ref)
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e.Type == watch.Deleted {
@@ -97,6 +101,14 @@ func (m *Member) control(ref apiserver.Ref) error {
 	o := m.Store.Get(ref)
 	if o == nil {
 		return nil
+	}
+	if ref.Resource == definitions {
+		defined, err := apiserver.Defined(o)
+		if err != nil {
+			return err
+		}
+		m.know(defined)
+		return m.publish()
 	}
 	m.mu.Lock()
 	p, generation := m.progress[ref], in(o).GetGeneration()

@@ -46,6 +46,8 @@ var (
 	works      = schema.GroupResource{Group: workv1alpha1.GroupName, Resource: workv1alpha1.ResourcePluralWork}
 	clusters   = schema.GroupResource{Group: clusterv1alpha1.GroupName, Resource: clusterv1alpha1.ResourcePluralCluster}
 	namespaces = schema.GroupResource{Resource: "namespaces"}
+
+	definitions = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 )
 
 // Options are the choices of New.

@@ -43,9 +43,14 @@ func (k *Karmada) newMember(c Cluster) *Member {
 }
 
 func (m *Member) serve(resources ...apiserver.Resource) {
+	m.Store.Serve(resources...)
+	m.know(resources...)
+}
+
+// know makes Karmada map the kinds of resources that the member serves.
+func (m *Member) know(resources ...apiserver.Resource) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.Store.Serve(resources...)
 	for _, r := range resources {
 		m.kinds[schema.GroupKind{Group: r.Group, Kind: r.Kind}] = r.GroupResource()
 	}

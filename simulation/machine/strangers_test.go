@@ -30,8 +30,10 @@ func widgetRef(i int) apiserver.Ref {
 func (m *machine) widgets(n int) act {
 	m.more = "- {group: example.org, resource: gateways}\n"
 	serve := func() error { return m.karmada.Member("m1").Serve(gadgets) }
-	return m.tellAll(serve, m.defined, func() error { return m.configure("*", none, true) }, m.someWidgets(n), pause(time.Minute), m.countOf(n))
+	return m.tellAll(serve, m.defined, m.reconfigured, m.someWidgets(n), pause(time.Minute), m.countOf(n))
 }
+
+func (m *machine) reconfigured() error { return m.configure("*", none, true) }
 
 func (m *machine) someWidgets(n int) act {
 	return func() (err error) {
