@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kjson "k8s.io/apimachinery/pkg/util/json"
@@ -175,11 +176,14 @@ func (d *differ) writeWork(ctx context.Context, v judge.Verdict, op judge.Operat
 	if op.Replaces {
 		d.tell("Work %s/%s: %s", namespace, name, op.Because)
 	}
-	d.changes++
 	file := namespace + "." + name
 	var before []byte
 	if op.Work != nil {
 		u, err := d.client.Resource(render.WorksResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			d.tell("Work %s/%s is gone meanwhile", namespace, name)
+			return nil
+		}
 		if err != nil {
 			return fmt.Errorf("cannot read Work %s/%s: %w", namespace, name, err)
 		}
@@ -187,6 +191,7 @@ func (d *differ) writeWork(ctx context.Context, v judge.Verdict, op judge.Operat
 			return err
 		}
 	}
+	d.changes++
 	after, err := d.planFor(ctx, op, v, before)
 	if err != nil {
 		return fmt.Errorf("cannot plan Work %s/%s: %w", namespace, name, err)

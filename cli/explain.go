@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 )
 
 // explainCommand explains what happens to objects.
@@ -51,6 +55,28 @@ func newExplain(transport http.RoundTripper) *cobra.Command {
 	return cmd
 }
 
+// fewClusters bounds the clusters whose Events are read, a request for each.
+const fewClusters = 10
+
+// addRepairs says where Karmada writes an object back again and again.
+func (e *explainCommand) addRepairs(ctx context.Context, explanation *explanation, f judge.Facts) error {
+	for i, c := range explanation.Clusters {
+		w := f.Works[c.Cluster]
+		if w == nil || i >= fewClusters {
+			continue
+		}
+		n, since, err := e.reader.Repairs(ctx, w, time.Now())
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			explanation.Clusters[i].Repairs = &explainedRepairs{n, metav1.NewTime(since)}
+			explanation.Clusters[i].Hint = cmp.Or(c.Hint, judge.MemberContested.Hint())
+		}
+	}
+	return nil
+}
+
 func (e *explainCommand) one(ctx context.Context, ref gather.SourceRef) error {
 	facts, err := e.reader.Facts(ctx, ref, nil)
 	if err != nil {
@@ -62,6 +88,9 @@ func (e *explainCommand) one(ctx context.Context, ref gather.SourceRef) error {
 	explanation := explanationOf(facts, e.states, e.reader.HidesWorks)
 	if e.configuration == nil && facts.Unknown == "" {
 		explanation.Steps[0].What = "its resource may be in the configuration, which cannot be read"
+	}
+	if err := e.addRepairs(ctx, explanation, facts); err != nil {
+		return err
 	}
 	explanation.ClustersHidden = e.reader.HidesClusters()
 	switch s := facts.Source; {

@@ -53,12 +53,20 @@ type explainedCluster struct {
 	Work       *workStatus `json:"work,omitempty"`
 	// Note is how the Work differs from others; empty for not at all.
 	Note string `json:"note,omitempty"`
+	// Repairs are those of the object in the member; nil if they are few.
+	Repairs *explainedRepairs `json:"repairs,omitempty"`
 	// Differs are what differs from other clusters in the object.
 	Differs []explainedEffect `json:"differs,omitempty"`
 	// Hidden is true if the user may not read the Work.
 	Hidden bool `json:"workHidden,omitempty"`
 	// Hint is what to do; empty for nothing.
 	Hint string `json:"hint,omitempty"`
+}
+
+// explainedRepairs are how often Karmada has applied a Work that did not change.
+type explainedRepairs struct {
+	Count int64       `json:"count"`
+	Since metav1.Time `json:"since"`
 }
 
 // explainedEffect is what a policy, an annotation or the configuration changes for a cluster.
@@ -181,6 +189,9 @@ func (c explainedCluster) text() string {
 		line("State", w.State+state)
 		line("Health", w.Health)
 		line("Message", cmp.Or(w.Reason, w.Ailment))
+	}
+	if r := c.Repairs; r != nil {
+		line("Repairs", fmt.Sprintf("%d since %s: something in the member edits it, and Karmada writes it back", r.Count, stamp(r.Since)))
 	}
 	for _, effect := range c.Differs {
 		line("Differs", effect.text())

@@ -283,8 +283,27 @@ func (r *renderCommand) place(u *unstructured.Unstructured, scope string) error 
 	return nil
 }
 
+// mustBeSpelt returns an error for a key that admission refuses.
+func mustBeSpelt(u *unstructured.Unstructured) error {
+	isOurs := func(key string) bool { return strings.HasPrefix(strings.ToLower(key), render.Domain) }
+	for key := range u.GetAnnotations() {
+		if isOurs(key) && !render.IsAnnotation(key) {
+			return fmt.Errorf("%s is not an annotation of karmada-mirror: no API server takes it with the admission policies", key)
+		}
+	}
+	for key := range u.GetLabels() {
+		if isOurs(key) {
+			return fmt.Errorf("%s is a label: it is meant as an annotation", key)
+		}
+	}
+	return nil
+}
+
 // render prints the Works of a manifest.
 func (r *renderCommand) render(files *gather.Files, u *unstructured.Unstructured) error {
+	if err := mustBeSpelt(u); err != nil {
+		return err
+	}
 	f := files.Facts(gather.IdentityOf(u))
 	v := judge.Decide(f)
 	switch {

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -82,5 +83,15 @@ func TestDiffOfTheHidden(t *testing.T) {
 	}
 	if output, err := run("explain", "configmaps/nothing"); err == nil || strings.Contains(err.Error(), "no leftover Works") {
 		t.Errorf("explain: %v\n%s", err, output)
+	}
+}
+
+// TestDiffOfTheGone: a Work that is deleted while diff runs, as beside a Namespace that goes, is no trouble; others differ.
+func TestDiffOfTheGone(t *testing.T) {
+	paths := fleet(t)
+	maps.DeleteFunc(paths, func(path string, _ any) bool { return strings.Contains(path, "/works/gone") })
+	output, err := execute("diff", "-A", "--kubeconfig", serve(t, paths, nil), "--cache-dir", t.TempDir())
+	if exit := (*exitError)(nil); !errors.As(err, &exit) || exit.code != exitDiffers || !strings.Contains(output, "is gone meanwhile") {
+		t.Errorf("diff: %v\n%s", err, output)
 	}
 }

@@ -49,6 +49,11 @@ func ReadWishes(annotations map[string]string) (w Wishes) {
 	return w
 }
 
+// IsAnnotation reports whether an object may have an annotation of ours with that key.
+func IsAnnotation(key string) bool {
+	return slices.ContainsFunc(new(Wishes).annotations(), func(a annotation) bool { return a.key == key })
+}
+
 // Ask reports whether the wishes choose clusters.
 func (w Wishes) Ask() bool { return w.clusters.given || w.selector.given }
 

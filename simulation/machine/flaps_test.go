@@ -3,6 +3,7 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -94,7 +95,24 @@ func init() {
 	for name, story := range flaps {
 		sceneOf[name], stories[name] = &inWaves119, story
 	}
-	sceneOf["CustomFlaps"] = &inVersions119
+	sceneOf["CustomFlaps"], sceneOf["RepairsAreExplained"] = &inVersions119, &inWaves119
+	stories["RepairsAreExplained"] = func(m *machine) error { // those of an object without a generation, as long as they go on
+		fights := func(change func(apiserver.Object)) act {
+			return func() error { m.karmada.Member("m1").Fight(refOf(thePage), 10*time.Second, change); return nil }
+		}
+		const repairs, explain = "something in the member edits it", "explain configmaps/page-0 -n a"
+		none := func() error {
+			if out, err := m.command(strings.Fields(explain)...); err != nil || strings.Contains(out, repairs) {
+				return fmt.Errorf("there are no repairs: %w\n%s", err, out)
+			}
+			return nil
+		}
+		acts := []act{m.page(to("m1,m2")), m.quiet}
+		for n := range 30 { // which are no repairs
+			acts = append(acts, m.edited(n%3), pause(10*time.Second))
+		}
+		return m.tell(append(acts, none, fights(drift), pause(10*time.Minute), m.runs(explain, repairs, "managedFields"), fights(nil), pause(20*time.Minute), none)...)
+	}
 	statuses["CustomFlaps"] = func(m *machine) error {
 		wheel := refOf(inA(widget))
 		if err := m.tell(m.careful, pause(10*time.Second), m.puts(inA(widget), to("m1")), m.quiet, m.modified(wheel, setField("1", "spec", "size")), pause(time.Minute), m.observed, pause(10*time.Second), m.hasObserved(true)); err != nil {
