@@ -82,8 +82,21 @@ func NewOver(transport http.RoundTripper) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newRun(transport), newStatus(transport), newExplain(transport), newDiff(transport), newWait(transport), newRender(),
-		newDeletions(transport), newPurge(transport), newAdopt(transport), newCheck(transport), newKubeconfig(transport), newValidate(transport), newVersion())
+	for _, group := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Look at objects:", []*cobra.Command{newStatus(transport), newExplain(transport), newDiff(transport), newWait(transport), newRender()}},
+		{"Change what is mirrored:", []*cobra.Command{newAdopt(transport), newDeletions(transport), newPurge(transport)}},
+		{"Run and set up the daemon:", []*cobra.Command{newRun(transport), newCheck(transport), newValidate(transport), newKubeconfig(transport)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, cmd := range group.commands {
+			cmd.GroupID = group.title
+		}
+		root.AddCommand(group.commands...)
+	}
+	root.AddCommand(newVersion())
 	reportMisuse(root)
 	return root
 }

@@ -52,18 +52,26 @@ func TestExpandText(t *testing.T) {
 	}
 }
 
-// TestZones: a zone stands for the cluster only if it is the only one.
+// TestZones: a variable stands for a zone only if it is the only one; selectors see all of them, as Karmada's affinities do.
 func TestZones(t *testing.T) {
 	m := member()
 	m.Zones = []string{"eu-1", "eu-2"}
 	if value, ok := m.Says("zone"); ok {
 		t.Errorf("the zone is %q", value)
 	}
-	if got := m.SelectorLabels()["topology.kubernetes.io/zone"]; got != "" {
-		t.Errorf("selectors see zone %q", got)
+	m.Labels = map[string]string{"tier": "edge"}
+	for selector, want := range map[string]bool{
+		"topology.kubernetes.io/zone=eu-2": true, "topology.kubernetes.io/zone=eu-3": false, "topology.kubernetes.io/zone in (eu-3,eu-1)": true,
+		"topology.kubernetes.io/zone!=eu-2": false, "topology.kubernetes.io/zone notin (eu-3)": true, "topology.kubernetes.io/zone": true, "!topology.kubernetes.io/zone": false,
+		"topology.kubernetes.io/zone=eu-1,topology.kubernetes.io/zone=eu-2": true, "topology.kubernetes.io/zone=eu-1,tier=core": false, "topology.kubernetes.io/zone=eu-1,tier=edge": true,
+	} {
+		terms, err := Wishes{selector: wish{value: selector, given: true}}.Terms()
+		if err != nil || terms.Matches("m1", m.SelectorLabels()) != want || KeyMatches(terms.Index()[0], "m1", m.SelectorLabels()) != want {
+			t.Errorf("%s matches: %t (%v)", selector, !want, err)
+		}
 	}
 	m.Labels = map[string]string{"topology.kubernetes.io/region": "own"}
-	want := map[string]string{"topology.kubernetes.io/region": "own", "cluster.karmada.io/provider": "acme"}
+	want := map[string]string{"topology.kubernetes.io/region": "own", "topology.kubernetes.io/zone": "eu-1,eu-2", "cluster.karmada.io/provider": "acme"}
 	if diff := cmp.Diff(want, map[string]string(m.SelectorLabels())); diff != "" {
 		t.Errorf("the Cluster's own label wins, -want +got:\n%s", diff)
 	}

@@ -3,10 +3,12 @@ package render
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/karmada-target/karmada-mirror/render/override"
 )
@@ -71,15 +73,35 @@ func (m *Member) selectorLabel(key string) (value string, ok bool) {
 	return value, value != ""
 }
 
-// SelectorLabels returns what selectors see: the Cluster's labels, and its region, zone and
+// zoneSeparator is between the zones of a cluster in a label, whose own values never have it.
+const zoneSeparator = ","
+
+// SelectorLabels returns what selectors see: the Cluster's labels, and its region, zones and
 // provider as labels where it has no such label.
 func (m *Member) SelectorLabels() labels.Set {
 	all := labels.Set{}
-	for key, value := range map[string]string{corev1.LabelTopologyRegion: m.Region, corev1.LabelTopologyZone: m.Zone(), ProviderLabel: m.Provider} {
+	for key, value := range map[string]string{corev1.LabelTopologyRegion: m.Region, corev1.LabelTopologyZone: strings.Join(m.Zones, zoneSeparator), ProviderLabel: m.Provider} {
 		if value != "" {
 			all[key] = value
 		}
 	}
 	maps.Copy(all, m.Labels)
 	return all
+}
+
+// selected reports whether a selector matches SelectorLabels. Of a cluster in several zones, one is enough, and a requirement that excludes
+// zones wants none of them, as in Karmada since 1.18 (ClusterMatches in pkg/util/selector.go).
+func selected(s labels.Selector, of labels.Set) bool {
+	if !strings.Contains(of[corev1.LabelTopologyZone], zoneSeparator) {
+		return s.Matches(of)
+	}
+	requirements, _ := s.Requirements()
+	return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool {
+		if r.Key() != corev1.LabelTopologyZone {
+			return !r.Matches(of)
+		}
+		fits := func(zone string) bool { return r.Matches(labels.Set{r.Key(): zone}) }
+		zones, excludes := strings.Split(of[r.Key()], zoneSeparator), r.Operator() == selection.NotIn || r.Operator() == selection.NotEquals
+		return excludes && slices.ContainsFunc(zones, func(zone string) bool { return !fits(zone) }) || !slices.ContainsFunc(zones, fits)
+	})
 }

@@ -219,7 +219,7 @@ func (t Terms) Matches(cluster string, of labels.Set) bool {
 	if t.Excludes(cluster) {
 		return false
 	}
-	return contains(l.names, cluster) || matchesCluster(l.globs, cluster) || l.selector != nil && l.selector.Matches(of)
+	return contains(l.names, cluster) || matchesCluster(l.globs, cluster) || l.selector != nil && selected(l.selector, of)
 }
 
 // Excludes reports whether an exclusion matches a cluster.
@@ -267,7 +267,7 @@ func (t Terms) Index() []string {
 func KeyMatches(key, cluster string, of labels.Set) bool {
 	if text, selects := strings.CutPrefix(key, selectorKey); selects {
 		selector, err := labels.Parse(text)
-		return err == nil && selector.Matches(of)
+		return err == nil && selected(selector, of)
 	}
 	return key == cluster || matchesGlob(key, cluster)
 }

@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
@@ -23,8 +22,8 @@ const (
 // Repairs returns how often Karmada has applied a Work although nothing of it had changed, and since when: from 1.19 on, it does so each time
 // that the object is edited in the member, and writes an Event. None are returned if they are few or over, or the user may not read Events.
 func (r *Reader) Repairs(ctx context.Context, w *state.Work, now time.Time) (n int64, since time.Time, err error) {
-	about := fields.SelectorFromSet(fields.Set{"involvedObject.uid": string(w.UID)}).String()
-	list, err := r.client.Resource(state.EventsResource).Namespace(w.Namespace).List(ctx, metav1.ListOptions{FieldSelector: state.AppliedEvents + "," + about})
+	about := metav1.ListOptions{FieldSelector: state.AppliedEvents + ",involvedObject.uid=" + string(w.UID)}
+	list, err := r.client.Resource(state.EventsResource).Namespace(w.Namespace).List(ctx, about)
 	if apierrors.IsForbidden(err) {
 		return 0, since, nil
 	}

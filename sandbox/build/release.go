@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/semver"
@@ -17,6 +18,13 @@ import (
 // KarmadaVariable is the environment variable that selects a Karmada by its minor
 // version, such as 1.17. Unset or empty means the newest, which go.mod has.
 const KarmadaVariable = "SANDBOX_KARMADA"
+
+// KubernetesVariable is the environment variable that selects another kube-apiserver for Karmada, by its minor version, such as 1.36.
+// Unset or empty means that of the Kubernetes which Karmada is compiled with.
+const KubernetesVariable = "SANDBOX_KUBERNETES"
+
+// newer are the versions of Kubernetes whose kube-apiserver can be compiled.
+var newer = []string{"v1.36.3"}
 
 // older are the other versions of Karmada that can be compiled, each with the newest's Kubernetes.
 var older = []string{"v1.17.1"}
@@ -59,7 +67,7 @@ func choose(ctx context.Context, module, cache, minor string) (release, error) {
 		}
 		if v != own[karmada].Version {
 			r.binary += "-" + has
-			if r.modFile, err = replace(ctx, module, filepath.Join(cache, r.binary+".mod"), v); err != nil {
+			if r.modFile, err = alter(module, filepath.Join(cache, r.binary+".mod"), func(text string) string { return text + "\nreplace " + karmada + " => " + karmada + " " + v + "\n" }); err != nil {
 				return release{}, err
 			}
 		}
@@ -72,22 +80,46 @@ func choose(ctx context.Context, module, cache, minor string) (release, error) {
 	return release{}, fmt.Errorf("cannot find Karmada %q: set %s to one of %s", minor, KarmadaVariable, strings.Join(offered, ", "))
 }
 
-// replace writes the module's go.mod and go.sum to a file and one beside it, with another version of Karmada.
-func replace(ctx context.Context, module, modFile, karmadaVersion string) (string, error) {
+// alter writes the module's go.mod, changed, and its go.sum to a file and one beside it.
+func alter(module, modFile string, change func(text string) string) (string, error) {
 	for from, to := range map[string]string{"go.mod": modFile, "go.sum": strings.TrimSuffix(modFile, ".mod") + ".sum"} {
 		text, err := os.ReadFile(filepath.Join(module, from))
+		if from == "go.mod" {
+			text = []byte(change(string(text)))
+		}
 		if err == nil {
 			err = errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, text, 0o644))
 		}
 		if err != nil {
-			return "", fmt.Errorf("cannot select Karmada %s: %w", karmadaVersion, err)
+			return "", fmt.Errorf("cannot select other versions of modules: %w", err)
 		}
 	}
-	out, err := exec.CommandContext(ctx, "go", "mod", "edit", "-replace="+karmada+"="+karmada+"@"+karmadaVersion, modFile).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("cannot select Karmada %s: %w: %s", karmadaVersion, err, out)
-	}
 	return modFile, nil
+}
+
+// APIServer compiles the kube-apiserver that [KubernetesVariable] selects, and returns its path; empty if it selects none. Its modules
+// have the versions v0.x.y to its v1.x.y.
+func (b *Builder) APIServer(ctx context.Context) (string, error) {
+	minor := os.Getenv(KubernetesVariable)
+	if minor == "" {
+		return "", nil
+	}
+	i := slices.IndexFunc(newer, func(v string) bool { return semver.MajorMinor(v) == "v"+minor })
+	if i < 0 {
+		return "", fmt.Errorf("cannot find Kubernetes %q: set %s to one of %s", minor, KubernetesVariable, strings.Join(newer, ", "))
+	}
+	has, wants := b.release.kubernetes.Version, newer[i]
+	output := b.binary("kube-apiserver-" + minor)
+	modFile, err := alter(b.module, filepath.Join(b.Cache(), filepath.Base(output)+".mod"), func(text string) string {
+		return strings.NewReplacer(has, wants, strings.Replace(has, "v1", "v0", 1), strings.Replace(wants, "v1", "v0", 1)).Replace(text)
+	})
+	if err != nil {
+		return "", err
+	}
+	return output, b.compile(ctx, step{
+		what: "kube-apiserver " + wants, dir: b.module, modFile: modFile, output: output, targets: []string{kubernetes + "/cmd/kube-apiserver"},
+		ldflags: []string{"-X", "k8s.io/component-base/version.gitVersion=" + wants},
+	})
 }
 
 // goModules runs a go command that describes modules, and returns them by path.

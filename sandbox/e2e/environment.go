@@ -163,6 +163,9 @@ func (e *Environment) Start(ctx context.Context, o karmada.Options) (err error) 
 		return err
 	}
 	o.Programs = karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: e.Builder.KarmadaSources()}
+	if o.Programs.APIServer, err = e.Builder.APIServer(ctx); err != nil {
+		return err
+	}
 	if slices.ContainsFunc(o.Members, func(m karmada.Member) bool { return m.Nodes > 0 }) {
 		if o.Programs.Kwok, o.Programs.Stages, err = e.Builder.Kwok(ctx); err != nil {
 			return err

@@ -125,7 +125,7 @@ func (k *Karmada) karmadaAPIServerSpec() (spec, error) {
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
 		return spec{}, fmt.Errorf("cannot write the audit policy: %w", err)
 	}
-	return k.kubeAPIServerSpec(k.server, APIServer, karmadaPrefix,
+	s, err := k.kubeAPIServerSpec(k.server, APIServer, karmadaPrefix,
 		// As in Karmada's artifacts/deploy/karmada-apiserver.yaml, v1.18.2: no
 		// Pod is ever admitted here.
 		"--disable-admission-plugins=ServiceAccount,StorageObjectInUseProtection",
@@ -135,6 +135,8 @@ func (k *Karmada) karmadaAPIServerSpec() (spec, error) {
 		"--audit-log-mode=blocking",
 		"--audit-log-maxsize=102400",
 	)
+	s.binary = k.options.Programs.APIServer
+	return s, err
 }
 
 // auditPolicy records who requested what, and the result.

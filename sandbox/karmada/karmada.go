@@ -51,6 +51,8 @@ type Options struct {
 type Programs struct {
 	// Hyperkarmada is the path of the binary with all components in it.
 	Hyperkarmada string
+	// APIServer is the path of another kube-apiserver for Karmada; empty for that of Hyperkarmada.
+	APIServer string
 	// Karmada is the folder with the sources of the module
 	// github.com/karmada-io/karmada, which contain the CRDs and webhook
 	// configurations.

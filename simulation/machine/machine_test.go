@@ -507,6 +507,9 @@ func zonesOf(region string) []string {
 	if region == "" {
 		return nil
 	}
+	if region == "us" { // which has several
+		return []string{"us-1", "us-2"}
+	}
 	return []string{region + "-1"}
 }
 

@@ -74,7 +74,7 @@ var onAPIServer = &scene{
 	objects:  append([]model.Key{deployment, autoscaler}, pages...),
 	annotations: map[string]choices{
 		clustersKey:                           {none: 14, "": 2, "m1": 2, "m1,m2": 1, "m*": 1, "*,!m2": 1, "m3": 1, "m1,!m2": 1, "!m2": 1},
-		selectorKey:                           {none: 14, "tier=edge": 2, "!tier": 1, "tier in (edge,core)": 1, "topology.kubernetes.io/region=eu": 1, "topology.kubernetes.io/zone!=us-1": 1},
+		selectorKey:                           {none: 14, "tier=edge": 2, "!tier": 1, "tier in (edge,core)": 1, "topology.kubernetes.io/region=eu": 1, "topology.kubernetes.io/zone!=us-1": 1, "topology.kubernetes.io/zone=us-2": 1},
 		"karmada.target/suspend":              {none: 20, "true": 2, "false": 1, "m1": 2, "m?,!m2": 1, "!m1": 1},
 		expandKey:                             {none: 8, "true": 4, "false": 1, "yes": 1},
 		"karmada.target/preserve-on-deletion": {none: 8, "true": 2, "false": 1},

@@ -333,7 +333,7 @@ var stories = map[string]func(*machine) error{
 				return m.put(thePage, value, map[string]string{clustersKey: "m1,m2", wavesKey: "m1;*", expandKey: "true", suspendKey: suspended}, nil)
 			}
 		}
-		return m.tell(func() error { return m.putCluster("m2", map[string]string{"tier": "core"}, "us") }, with(1, "false"), m.quiet, with(2, "false"), pause(time.Minute), m.keeps("m1", "1"), m.keeps("m2", "1"),
+		return m.tell(func() error { return m.putCluster("m2", map[string]string{"tier": "core"}, "eu") }, with(1, "false"), m.quiet, with(2, "false"), pause(time.Minute), m.keeps("m1", "1"), m.keeps("m2", "1"),
 			with(2, "m1"), pause(20*time.Minute), m.keeps("m1", "1"), m.keeps("m2", "2"))
 	},
 	"FlapsTwice": func(m *machine) error { // what is edited during each outage is applied soon after it

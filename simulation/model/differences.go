@@ -37,6 +37,23 @@ func (o *Object) seenLabels() labels.Set {
 	return seen
 }
 
+// isSelected reports whether a selector fits a Cluster: for one in several zones, if it fits one of them, and if it names zones to avoid,
+// each.
+func (o *Object) isSelected(selector labels.Selector) bool {
+	seen := o.seenLabels()
+	if _, isOwn := seen["topology.kubernetes.io/zone"]; isOwn || len(o.Zones) == 0 {
+		return selector.Matches(seen)
+	}
+	fitting := 0
+	for _, zone := range o.Zones {
+		seen["topology.kubernetes.io/zone"] = zone
+		if selector.Matches(seen) {
+			fitting++
+		}
+	}
+	return fitting == len(o.Zones) || fitting > 0 && !strings.Contains(selector.String(), "!=")
+}
+
 // zone is the only zone of a Cluster.
 func (o *Object) zone() string {
 	if len(o.Zones) == 1 {

@@ -313,7 +313,7 @@ func isList(list string) bool {
 func (r request) fits(name string, joined *Object) bool {
 	selected := false
 	if selector, err := labels.Parse(r[selectorKey]); err == nil && r[selectorKey] != "" && joined != nil {
-		selected = selector.Matches(joined.seenLabels())
+		selected = joined.isSelected(selector)
 	}
 	in, out := split(r[clustersKey] + "," + r[fenceKey])
 	return (selected || fits(in, name)) && !fits(out, name)
