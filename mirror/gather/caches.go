@@ -161,7 +161,7 @@ func (c *Caches) Ready() error {
 }
 
 // missing says what a watch without an error waits for, by whether it is pending.
-var missing = map[bool]error{true: errors.New("the API server does not serve it"), false: errors.New("the first list is still running")}
+var missing = map[bool]error{true: errors.New("the API server does not serve it: is it that of Karmada?"), false: errors.New("the first list is still running")}
 
 // MaxDegraded is how long a replica that cannot follow what it always needs
 // still counts as one that could take over. client-go waits up to 30 s between
