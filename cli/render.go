@@ -310,6 +310,9 @@ func (r *renderCommand) render(files *gather.Files, u *unstructured.Unstructured
 	case f.Unknown != "":
 		r.tell("not mirrored: %s: %s", f.ID, f.Unknown)
 		return nil
+	case f.ID.GroupKind() == state.DefinitionKind:
+		r.tell("not mirrored: %s: it goes along with objects of its kind, where the configuration says definitions: Mirror", f.ID)
+		return nil
 	case !f.Source.Asks && f.Source.Refusal == nil:
 		r.tell("not mirrored: %s: neither it nor its Namespace asks for it, or it is a record of the control plane", f.ID)
 		return nil

@@ -99,7 +99,7 @@ func TestGroups(t *testing.T) {
 	for _, group := range [][]string{nil, {"deletions"}} {
 		output, err := execute(group...)
 		use := strings.Join(slices.Concat([]string{"karmada-mirror"}, group), " ")
-		if err != nil || !strings.Contains(output, "Available Commands:") || !strings.Contains(output, "\nUsage:\n  "+use+" [command]\n") {
+		if err != nil || !strings.Contains(output, map[bool]string{true: "Look at objects:", false: "Available Commands:"}[group == nil]) || !strings.Contains(output, "\nUsage:\n  "+use+" [command]\n") {
 			t.Errorf("%s: %v\n%s", use, err, output)
 		}
 		_, err = execute(append(slices.Clone(group), "nonsense")...)

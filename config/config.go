@@ -80,11 +80,6 @@ const (
 // definitions are the CustomResourceDefinitions: a resource of the configuration while one of them is mirrored.
 var definitions = Resource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// TakesAlong reports whether objects of a resource go where others do; nil takes nothing along.
-func (c *Configuration) TakesAlong(gr schema.GroupResource) bool {
-	return c != nil && gr == definitions.GroupResource() && slices.ContainsFunc(c.Resources, func(r Resource) bool { return r.Definitions == MirrorDefinitions })
-}
-
 // MirrorsDefinition reports whether the CustomResourceDefinition of a resource is mirrored; nil mirrors none.
 func (c *Configuration) MirrorsDefinition(gr schema.GroupResource) bool {
 	if c == nil {

@@ -99,7 +99,7 @@ func (p Parts) parse() (others *Configuration, err error) {
 		}
 		merged.merge(decoded)
 	}
-	if merged.TakesAlong(definitions.GroupResource()) {
+	if slices.ContainsFunc(merged.Resources, func(r Resource) bool { return r.Definitions == MirrorDefinitions }) {
 		merged.Resources = append(merged.Resources, definitions)
 	}
 	if mistakes[Key] != nil {

@@ -216,7 +216,7 @@ func (c *Controller) workChanged(before, after *state.Work) {
 }
 
 // ownerChanged requests a sync of the sources that depend on whose a Work is, besides its own: those that
-// may have waited for its name, or whose object it carries, the workloads that need that object, and its definition.
+// may have waited for its name, or whose object it carries, and the workloads that need that object.
 func (c *Controller) ownerChanged(before, after *state.Work) {
 	if before != nil {
 		c.enqueueWaiting(before)
@@ -228,9 +228,6 @@ func (c *Controller) ownerChanged(before, after *state.Work) {
 		c.enqueueNeeding(w.Source)
 		if carried := w.Carries(); !w.NamesSource() && carried != (render.Identity{}) {
 			c.enqueue(carried)
-		}
-		if definition, misses := c.caches.MissesDefinition(w); misses {
-			c.enqueue(definition)
 		}
 	}
 }

@@ -83,6 +83,9 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, share wr
 	c.report(j.Facts, refusals, append(c.finalizers.notices(j, o, notRemoved, finalizer.denied), c.contested(j.Verdict, o)...))
 	c.writer.Find(ctx, id, j.Hidden(), share, o)
 	c.caches.NoteRollout(j)
+	if definition, misses := c.caches.MissesDefinition(j); misses {
+		c.enqueue(definition)
+	}
 	o.RetryAfter(j.Verdict.RecheckAfter)
 	areKnown := j.Facts.Unknown == "" && (j.Facts.Source == nil || j.Facts.Source.Refusal == nil)
 	c.memory.Retain(id, j.Verdict.Targets, j.AwaitsWorks() && !j.Facts.Source.Asks, areKnown)

@@ -1,12 +1,14 @@
 package gather
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -23,35 +25,81 @@ func (c *Caches) describe(f *judge.Facts, d *state.Definition) {
 	}
 }
 
-// withoutNamespace stands for the Namespace of a source that has none. A definition goes to the clusters where objects of its kind have
-// Works, and stays where it has one.
-func withoutNamespace(id render.Identity, s store) *state.Namespace {
+// definitionOf is the definition of a resource, as a source.
+func definitionOf(r schema.GroupResource) render.Identity {
+	return render.Identity{Group: state.DefinitionKind.Group, Kind: state.DefinitionKind.Kind, Name: r.String()}
+}
+
+// isExempt reports whether a source is a definition that the configuration does not take along.
+func isExempt(configuration *config.Configuration, id render.Identity) bool {
+	return id.GroupKind() == state.DefinitionKind && configuration != nil && !configuration.MirrorsDefinition(schema.ParseGroupResource(id.Name))
+}
+
+// following returns what stands for the defaults of a Namespace if a source is a definition: the clusters where it has a Work, and those
+// where an object of its kind has one that is wanted there.
+func following(id render.Identity, s store) render.Wishes {
 	if id.GroupKind() != state.DefinitionKind {
-		return &state.Namespace{}
+		return render.Wishes{}
 	}
-	clusters, of := sets.New[string](), schema.ParseGroupResource(id.Name)
+	clusters := sets.New[string]()
 	for _, w := range s.worksOf(id) {
-		clusters.Insert(w.Cluster)
+		if w.IsOursFor(id) {
+			clusters.Insert(w.Cluster)
+		}
 	}
-	if s.inForce().MirrorsDefinition(of) {
-		for w := range s.Works() {
-			if w.Source.Group == of.Group && w.NamesSource() && s.ResourceOf(w.Source) == id.Name {
-				clusters.Insert(w.Cluster)
+	for w := range s.worksOfResource(schema.ParseGroupResource(id.Name)) {
+		if !clusters.Has(w.Cluster) && w.IsOursFor(w.Source) && s.judged(w.Source, []*state.Work{w}).Verdict.Targets[w.Cluster].Decision == judge.Wanted {
+			clusters.Insert(w.Cluster)
+		}
+	}
+	return render.To(sets.List(clusters))
+}
+
+func (c *Caches) worksOfResource(r schema.GroupResource) iter.Seq[*state.Work] {
+	for _, w := range c.sources.All() {
+		if w.Resource.GroupResource == r {
+			return c.WorksOfKind(w.Status().Served.Kind)
+		}
+	}
+	return func(func(*state.Work) bool) {}
+}
+
+func (r *reading) worksOfResource(of schema.GroupResource) iter.Seq[*state.Work] {
+	return worksOfResource(r, r.Works(), of)
+}
+
+func (s surveyed) worksOfResource(of schema.GroupResource) iter.Seq[*state.Work] {
+	return worksOfResource(s.reading, s.Works(), of)
+}
+
+func worksOfResource(r *reading, all iter.Seq[*state.Work], of schema.GroupResource) iter.Seq[*state.Work] {
+	return func(yield func(*state.Work) bool) {
+		for w := range all {
+			if w.Source.Group == of.Group && w.NamesSource() && r.ResourceOf(w.Source) == of.String() && !yield(w) {
+				return
 			}
 		}
 	}
-	return &state.Namespace{Wishes: render.To(sets.List(clusters))}
 }
 
-// MissesDefinition returns the definition of what a Work carries if that is to be where the Work is, and has no Work there.
-func (c *Caches) MissesDefinition(w *state.Work) (definition render.Identity, misses bool) {
-	of := c.resourceOf(w.Source)
-	if !w.NamesSource() || !c.configuration.Load().MirrorsDefinition(of) {
+func (s *Files) worksOfResource(schema.GroupResource) iter.Seq[*state.Work] {
+	return func(func(*state.Work) bool) {}
+}
+
+// MissesDefinition returns the definition of a source if it is to go along, and has no Work where the source has one that is wanted.
+func (c *Caches) MissesDefinition(j judge.Judgement) (definition render.Identity, misses bool) {
+	if !j.Facts.DefinitionFollows {
 		return render.Identity{}, false
 	}
-	definition = render.Identity{Group: state.DefinitionKind.Group, Kind: state.DefinitionKind.Kind, Name: of.String()}
-	_, has := c.WorkAt(definition, w.Cluster, definition.WorkName())
-	return definition, !has
+	definition = definitionOf(c.resourceOf(j.Facts.ID))
+	has := sets.New[string]()
+	for _, w := range c.worksOf(definition) {
+		has.Insert(w.Cluster)
+	}
+	for cluster, target := range j.Verdict.Targets {
+		misses = misses || target.Decision == judge.Wanted && j.Facts.Works[cluster] != nil && !has.Has(cluster)
+	}
+	return definition, misses
 }
 
 // mayBeDefined reports whether a resource may come from a CustomResourceDefinition:

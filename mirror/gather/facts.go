@@ -42,7 +42,7 @@ func (c *Caches) facts(id render.Identity) judge.Facts {
 			f.Unknown = "its resource has not synced"
 		}
 		if o, ok := obj.(*state.Object); exists && ok {
-			f.Source = judge.SourceOf(c.contents.complete(o), namespace.Wishes)
+			f.Source = judge.SourceOf(c.contents.complete(o), defaultsOf(id, namespace, c))
 			if !found {
 				f.Unknown = "its Namespace is not in the cache yet"
 			}
@@ -59,6 +59,14 @@ func (c *Caches) facts(id render.Identity) judge.Facts {
 	return f
 }
 
+// defaultsOf returns what stands for what a source does not say itself.
+func defaultsOf(id render.Identity, namespace *state.Namespace, s store) render.Wishes {
+	if id.GroupKind() == state.DefinitionKind {
+		return following(id, s)
+	}
+	return namespace.Wishes
+}
+
 // watchOf returns the watch for a source's kind, or says why there is none to rely on.
 func (c *Caches) watchOf(id render.Identity) (*watch.Watch, string) {
 	w, ok := c.sources.ByKind(id.GroupKind())
@@ -66,6 +74,9 @@ func (c *Caches) watchOf(id render.Identity) (*watch.Watch, string) {
 		return nil, fmt.Sprintf("kind %q is not watched: its resource is not in the configuration, or the API server does not serve it", id.GroupKind())
 	}
 	resource, ok := c.configuration.Load().Resource(w.Resource.GroupResource)
+	if isExempt(c.configuration.Load(), id) {
+		return nil, fmt.Sprintf("the configuration does not take the definition %q along", id.Name)
+	}
 	if !ok || !resource.SelectsNamespace(id.Namespace) {
 		return nil, fmt.Sprintf("the configuration does not include namespace %q for %q", id.Namespace, w.Resource.GroupResource)
 	}
@@ -88,7 +99,7 @@ func (c *Caches) IncludesSource(id render.Identity) bool {
 // cluster-scoped source.
 func (c *Caches) namespaceOf(id render.Identity) (n *state.Namespace, found bool) {
 	if id.Namespace == "" {
-		return withoutNamespace(id, c), true
+		return &state.Namespace{}, true
 	}
 	obj, found, _ := c.namespaces.Get("", id.Namespace)
 	if !found {
@@ -162,6 +173,8 @@ type store interface {
 	worksNeeding(*judge.Facts) iter.Seq[*state.Work]
 	// judged returns the judgement on another source, of which these are some Works.
 	judged(id render.Identity, works []*state.Work) judge.Judgement
+	// worksOfResource returns the Works that name a source of a resource, as far as it is known.
+	worksOfResource(schema.GroupResource) iter.Seq[*state.Work]
 	// WorkAt returns the Work of that name for a cluster, no matter who owns it. The name is
 	// one that the source's own Work would have.
 	WorkAt(id render.Identity, cluster, name string) (*state.Work, bool)

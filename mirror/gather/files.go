@@ -104,7 +104,7 @@ func (s *Files) namespaceOf(name string) *state.Namespace {
 // Facts are those of one of the manifests. Its Works are wanted on all clusters at once.
 func (s *Files) Facts(id render.Identity) judge.Facts {
 	f, namespace := judge.Facts{ID: id, Live: true, AllAtOnce: true}, s.namespaceOf(id.Namespace)
-	f.Unknown, f.Hint = excluded(s.configuration, s.resourceOf(id), id.Namespace)
+	f.Unknown, f.Hint = excluded(s.configuration, id, s.resourceOf(id))
 	f.Source = judge.NewSource(s.objects[id].DeepCopy(), namespace.Wishes)
 	surround(&f, namespace, s)
 	f.PoliciesLive = true
@@ -181,8 +181,14 @@ func (s *Files) clusterNames() []string { return s.clusters.clusterNames() }
 func (s *Files) clusterFacts(name string) judge.ClusterFacts { return s.clusters.clusterFacts(name) }
 
 // excluded returns why a source is not watched by a configuration, and what to do about it; empty if it is watched.
-func excluded(configuration *config.Configuration, gr schema.GroupResource, namespace string) (why, hint string) {
-	if why, forbidden := config.Forbidden(gr); forbidden && !configuration.TakesAlong(gr) {
+func excluded(configuration *config.Configuration, id render.Identity, gr schema.GroupResource) (why, hint string) {
+	switch {
+	case isExempt(configuration, id):
+		return fmt.Sprintf("the configuration does not take the definition %q along", id.Name), "write definitions: Mirror on its resource in the ConfigMap; anything already mirrored stays"
+	case id.GroupKind() == state.DefinitionKind:
+		return "", ""
+	}
+	if why, forbidden := config.Forbidden(gr); forbidden {
 		hint := "remove the annotations, if it has any: no configuration can allow it"
 		if gr == state.NamespacesResource.GroupResource() {
 			hint = "its annotations are the default for the objects in it: explain one of these"
@@ -195,8 +201,8 @@ func excluded(configuration *config.Configuration, gr schema.GroupResource, name
 	switch resource, ok := configuration.Resource(gr); {
 	case !ok:
 		return fmt.Sprintf("%s is not among the resources of the configuration", gr), "add it to the resources in the ConfigMap; anything already mirrored stays"
-	case !resource.SelectsNamespace(namespace):
-		return fmt.Sprintf("the configuration does not include namespace %q for %q", namespace, gr), fmt.Sprintf("add the namespace to the namespaces of %s in the ConfigMap; anything already mirrored stays", gr)
+	case !resource.SelectsNamespace(id.Namespace):
+		return fmt.Sprintf("the configuration does not include namespace %q for %q", id.Namespace, gr), fmt.Sprintf("add the namespace to the namespaces of %s in the ConfigMap; anything already mirrored stays", gr)
 	}
 	return "", ""
 }

@@ -64,7 +64,7 @@ func (c *Caches) liveFacts(ctx context.Context, id render.Identity) (judge.Facts
 	if err != nil {
 		return judge.Facts{}, err
 	}
-	f.Source = judge.SourceOf(o, namespace.Wishes)
+	f.Source = judge.SourceOf(o, defaultsOf(id, namespace, c))
 	if f.Source.Leaving { // with its definition, maybe
 		if err := c.readDefinition(ctx, &f, w.Resource.GroupResource); err != nil {
 			return judge.Facts{}, err
@@ -302,7 +302,7 @@ func (c *Caches) readClusters(ctx context.Context, f judge.Facts) error {
 // liveNamespaceOf returns the Namespace of a source, by a live read at most recentPeriod old.
 func (c *Caches) liveNamespaceOf(ctx context.Context, id render.Identity) (*state.Namespace, error) {
 	if id.Namespace == "" {
-		return withoutNamespace(id, c), nil
+		return &state.Namespace{}, nil
 	}
 	obj, err := c.recent.get(ctx, c.namespaces, id.Namespace, func(u *unstructured.Unstructured) kept { return state.NewNamespace(u) })
 	if err != nil {

@@ -110,15 +110,19 @@ func (c *Caches) Namespace(name string) (n *state.Namespace, found bool) {
 
 // MayAsk reports whether an object may ask to be mirrored: true if its Namespace is not cached yet.
 func (c *Caches) MayAsk(o *state.Object) bool {
-	if o.Wishes() != (render.Wishes{}) || o.Finalized {
-		return true
+	isDefinition := o.ID.GroupKind() == state.DefinitionKind
+	if isDefinition || o.Wishes() != (render.Wishes{}) || o.Finalized {
+		return !isDefinition || c.Asks(o)
 	}
 	n, found := c.namespaceOf(o.ID)
 	return !found || n.Wishes.Ask()
 }
 
-// Asks reports whether an object asks to be mirrored.
+// Asks reports whether an object asks to be mirrored, or may go along with others.
 func (c *Caches) Asks(o *state.Object) bool {
+	if o.ID.GroupKind() == state.DefinitionKind {
+		return !isExempt(c.configuration.Load(), o.ID)
+	}
 	n, _ := c.namespaceOf(o.ID)
 	return judge.Asks(o, n.Wishes)
 }

@@ -28,7 +28,7 @@ func (o owner) isOn(name string, facts judge.ClusterFacts) bool {
 
 // ownerOf returns the owner of an object; isKnown is false if one should be there that is not.
 func ownerOf(of *judge.Source, namespace *state.Namespace, s store) (_ owner, isKnown bool) {
-	if of.Owner == (render.Identity{}) {
+	if of.Owner == (render.Identity{}) || of.ID.GroupKind() == state.DefinitionKind { // which its objects need there all the same
 		return owner{}, true
 	}
 	o, isKnown := s.owner(of.ID, of.Owner)

@@ -110,14 +110,12 @@ func (r *Reader) Facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 // facts reads a source, its Namespace, and what matters to it from a store that reads with s.
 func (r *Reader) facts(s *reading, obj *unstructured.Unstructured, from store) (f judge.Facts, namespace *state.Namespace, err error) {
 	f = judge.Facts{ID: s.ref.Identity(), Live: true}
-	f.Unknown, f.Hint = excluded(r.configuration, s.ref.Mapping.Resource.GroupResource(), s.ref.Namespace)
+	f.Unknown, f.Hint = excluded(r.configuration, f.ID, s.ref.Mapping.Resource.GroupResource())
 	f.Unwatched = f.Unknown != ""
 	if namespace, err = r.namespace(s.ctx, s.ref.Namespace); err != nil {
 		return f, nil, err
 	}
-	if s.ref.Namespace == "" {
-		namespace = withoutNamespace(f.ID, from)
-	}
+	defaults := defaultsOf(f.ID, namespace, from)
 	if assumed := r.assumed[f.ID]; assumed != nil {
 		obj = assumed
 	}
@@ -126,7 +124,7 @@ func (r *Reader) facts(s *reading, obj *unstructured.Unstructured, from store) (
 	}
 	switch {
 	case err == nil && obj != nil:
-		f.Source = judge.NewSource(obj.DeepCopy(), namespace.Wishes)
+		f.Source = judge.NewSource(obj.DeepCopy(), defaults)
 	case apierrors.IsForbidden(err) && f.Unknown != "": // the source makes no difference
 		f.Live = false
 	case err != nil:

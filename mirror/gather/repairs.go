@@ -24,7 +24,7 @@ const (
 func (r *Reader) Repairs(ctx context.Context, w *state.Work, now time.Time) (n int64, since time.Time, err error) {
 	about := metav1.ListOptions{FieldSelector: state.AppliedEvents + ",involvedObject.uid=" + string(w.UID)}
 	list, err := r.client.Resource(state.EventsResource).Namespace(w.Namespace).List(ctx, about)
-	if apierrors.IsForbidden(err) {
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
 		return 0, since, nil
 	}
 	if err != nil {

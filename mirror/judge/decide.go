@@ -62,6 +62,7 @@ func On(f Facts) Judgement {
 //	recreated, cannot be changed into it  yes  joined       ours     as not asked for, and then Wanted
 //	present                     yes            joined       ours/–   Wanted
 //	not wanted                  –              a workload in waves needs it  ours  Unknown
+//	present, a definition       no             –            ours     Unknown
 //	present, by the cache       no             –            ours     Unknown, unproven
 //	present, by a live read     no             –            ours     Unwanted
 func Decide(f Facts) Verdict {
@@ -210,6 +211,8 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 		return Target{Decision: Released, Because: f.Source.Refusal.Message}, nil
 	case f.Source.Refusal != nil:
 		return refused(f, cluster), refusalOf(f, cluster)
+	case !f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels) && f.ID.GroupKind() == state.DefinitionKind:
+		return Target{Decision: Unknown, Because: "a definition stays as long as it exists"}, nil
 	case !f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels):
 		if f.Source.Terms.HasSelector() && f.Clusters[cluster].State == ClusterMissing {
 			return Target{Decision: Unknown, Because: "there is no such cluster, so its labels are unknown"}, nil

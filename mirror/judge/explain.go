@@ -187,9 +187,11 @@ func explainSource(f Facts) []Step {
 		add(false, "it is being deleted in the foreground: it stays until its Works are gone", "")
 	case !s.Asks && s.Refusal != nil && s.Refusal.Reason != ClaimedByPolicy:
 		add(false, fmt.Sprintf("%s: %s", s.Refusal.Reason, s.Refusal.Message), s.Refusal.Reason.Hint())
+	case !s.Asks && f.ID.GroupKind() == state.DefinitionKind:
+		add(false, "no object of its kind is mirrored", "it goes where they go, whatever it says itself")
 	case !s.Asks:
 		add(false, "neither the object nor its Namespace says where to mirror it", "annotate it: karmada.target/clusters=<cluster>[,<cluster>...]")
-	case !add(true, "it asks for "+s.Wishes.String(), ""):
+	case !add(true, asksFor(s), ""):
 	case s.Refusal != nil:
 		add(false, fmt.Sprintf("%s: %s", s.Refusal.Reason, s.Refusal.Message), s.Refusal.Reason.Hint())
 	case add(true, "it can be rendered, and no other controller claims it", "") && s.Deleted.IsZero():
@@ -197,4 +199,11 @@ func explainSource(f Facts) []Step {
 		add(false, deletedSource, "see what the finalizer waits for; to delete the objects in the members at once, annotate it: "+render.DeletionAnnotation+"=foreground")
 	}
 	return steps
+}
+
+func asksFor(s *Source) string {
+	if s.ID.GroupKind() == state.DefinitionKind {
+		return "it goes along with objects of its kind: " + strings.Join(s.Terms.Names(), ", ")
+	}
+	return "it asks for " + s.Wishes.String()
 }

@@ -35,7 +35,7 @@ func notices(f Facts, v Verdict) []Refusal {
 			continue
 		}
 		wanted = true
-		if lacks := v.Targets[cluster].notServed(f.Clusters[cluster].Kinds); lacks != "" && !f.DefinitionFollows {
+		if lacks := v.Targets[cluster].notServed(f.Clusters[cluster].Kinds); lacks != "" && !f.awaitsDefinition(f.Works[cluster]) {
 			all = v.notice(all, cluster, KindNotServed, fmt.Sprintf("cluster %q does not serve %s: Karmada retries until it does", cluster, lacks))
 		}
 		if f.Works[cluster] != nil && v.Targets[cluster].Size() > EtcdLimit-workRoom {
@@ -164,9 +164,14 @@ func isLacking(f Facts, d Dependency, cluster string) bool {
 	return isKnown && !w.IsWell() && f.startsIn(w) == 0
 }
 
+// awaitsDefinition reports whether the definition of the source may be on its way to the member of a Work; nil for one not written yet.
+func (f Facts) awaitsDefinition(w *state.Work) bool {
+	return f.DefinitionFollows && (w == nil || f.startsIn(w) > 0)
+}
+
 // startsIn returns how much longer a workload may take to become healthy.
 func (f Facts) startsIn(w *state.Work) time.Duration {
-	if len(f.Dependencies) == 0 || w == nil || w.IsWell() || f.Now.IsZero() {
+	if len(f.Dependencies) == 0 && !f.DefinitionFollows || w == nil || w.IsWell() || f.Now.IsZero() {
 		return 0
 	}
 	return max(0, w.Written().Add(startsWithin).Sub(f.Now))

@@ -120,6 +120,7 @@ const deletionDeadline = 5 * time.Second
 // it and is suspended, or has not been applied. To leave an object, Karmada applies the Work, without its labels
 // (cleanupPolicyClaimMetadata in pkg/controllers/execution/execution_controller.go, v1.18.2).
 func (c Client) Delete(ctx context.Context, w *state.Work, leavesObject bool) error {
+	leavesObject = leavesObject || w.Source.GroupKind() == state.DefinitionKind // whatever the Work says
 	if (leavesObject || w.Preserves() && !w.IsInPlace()) && slices.Contains(w.Finalizers, render.ExecutionFinalizer) {
 		if _, err := c.patch(ctx, w.Namespace, w.Name, render.Detach(w.ResourceVersion, w.Finalizers)); err != nil {
 			return preparation{fmt.Errorf("cannot separate the Work from its object: %w", err)}

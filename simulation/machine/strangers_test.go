@@ -69,6 +69,8 @@ func (m *machine) defined() error {
 // unserves makes the API server no longer serve the widgets, which stay.
 func (m *machine) unserves() error { return m.serves(gadgetDefinition, false) }
 
+func (m *machine) servesGadgets() error { return m.serves(gadgetDefinition, true) }
+
 // serves makes the API server serve what a definition defines, or no longer.
 func (m *machine) serves(definition apiserver.Ref, served bool) error {
 	_, err := m.store.Modify(definition, "", func(o apiserver.Object) {
