@@ -1,7 +1,6 @@
 package gather
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
@@ -35,11 +34,11 @@ func isExempt(configuration *config.Configuration, id render.Identity) bool {
 	return id.GroupKind() == state.DefinitionKind && configuration != nil && !configuration.MirrorsDefinition(schema.ParseGroupResource(id.Name))
 }
 
-// following returns what stands for the defaults of a Namespace if a source is a definition: the clusters where it has a Work, and those
-// where an object of its kind has one that is wanted there.
-func following(id render.Identity, s store) render.Wishes {
+// defaultsOf returns what stands for what a source does not say itself: the defaults of its Namespace or, if it is a definition, the clusters
+// where it has a Work, and those where an object of its kind has one that is wanted there.
+func defaultsOf(id render.Identity, namespace *state.Namespace, s store) render.Wishes {
 	if id.GroupKind() != state.DefinitionKind {
-		return render.Wishes{}
+		return namespace.Wishes
 	}
 	clusters := sets.New[string]()
 	for _, w := range s.worksOf(id) {
@@ -47,43 +46,14 @@ func following(id render.Identity, s store) render.Wishes {
 			clusters.Insert(w.Cluster)
 		}
 	}
-	for w := range s.worksOfResource(schema.ParseGroupResource(id.Name)) {
-		if !clusters.Has(w.Cluster) && w.IsOursFor(w.Source) && s.judged(w.Source, []*state.Work{w}).Verdict.Targets[w.Cluster].Decision == judge.Wanted {
+	group := schema.ParseGroupResource(id.Name).Group
+	for w := range s.Works() {
+		isOfKind := w.Source.Group == group && w.IsOursFor(w.Source) && s.ResourceOf(w.Source) == id.Name
+		if isOfKind && !clusters.Has(w.Cluster) && s.judged(w.Source, []*state.Work{w}).Verdict.Targets[w.Cluster].Decision == judge.Wanted {
 			clusters.Insert(w.Cluster)
 		}
 	}
 	return render.To(sets.List(clusters))
-}
-
-func (c *Caches) worksOfResource(r schema.GroupResource) iter.Seq[*state.Work] {
-	for _, w := range c.sources.All() {
-		if w.Resource.GroupResource == r {
-			return c.WorksOfKind(w.Status().Served.Kind)
-		}
-	}
-	return func(func(*state.Work) bool) {}
-}
-
-func (r *reading) worksOfResource(of schema.GroupResource) iter.Seq[*state.Work] {
-	return worksOfResource(r, r.Works(), of)
-}
-
-func (s surveyed) worksOfResource(of schema.GroupResource) iter.Seq[*state.Work] {
-	return worksOfResource(s.reading, s.Works(), of)
-}
-
-func worksOfResource(r *reading, all iter.Seq[*state.Work], of schema.GroupResource) iter.Seq[*state.Work] {
-	return func(yield func(*state.Work) bool) {
-		for w := range all {
-			if w.Source.Group == of.Group && w.NamesSource() && r.ResourceOf(w.Source) == of.String() && !yield(w) {
-				return
-			}
-		}
-	}
-}
-
-func (s *Files) worksOfResource(schema.GroupResource) iter.Seq[*state.Work] {
-	return func(func(*state.Work) bool) {}
 }
 
 // MissesDefinition returns the definition of a source if it is to go along, and has no Work where the source has one that is wanted.

@@ -59,14 +59,6 @@ func (c *Caches) facts(id render.Identity) judge.Facts {
 	return f
 }
 
-// defaultsOf returns what stands for what a source does not say itself.
-func defaultsOf(id render.Identity, namespace *state.Namespace, s store) render.Wishes {
-	if id.GroupKind() == state.DefinitionKind {
-		return following(id, s)
-	}
-	return namespace.Wishes
-}
-
 // watchOf returns the watch for a source's kind, or says why there is none to rely on.
 func (c *Caches) watchOf(id render.Identity) (*watch.Watch, string) {
 	w, ok := c.sources.ByKind(id.GroupKind())
@@ -173,8 +165,6 @@ type store interface {
 	worksNeeding(*judge.Facts) iter.Seq[*state.Work]
 	// judged returns the judgement on another source, of which these are some Works.
 	judged(id render.Identity, works []*state.Work) judge.Judgement
-	// worksOfResource returns the Works that name a source of a resource, as far as it is known.
-	worksOfResource(schema.GroupResource) iter.Seq[*state.Work]
 	// WorkAt returns the Work of that name for a cluster, no matter who owns it. The name is
 	// one that the source's own Work would have.
 	WorkAt(id render.Identity, cluster, name string) (*state.Work, bool)

@@ -110,9 +110,11 @@ func (c *Caches) Namespace(name string) (n *state.Namespace, found bool) {
 
 // MayAsk reports whether an object may ask to be mirrored: true if its Namespace is not cached yet.
 func (c *Caches) MayAsk(o *state.Object) bool {
-	isDefinition := o.ID.GroupKind() == state.DefinitionKind
-	if isDefinition || o.Wishes() != (render.Wishes{}) || o.Finalized {
-		return !isDefinition || c.Asks(o)
+	if o.ID.GroupKind() == state.DefinitionKind {
+		return c.Asks(o)
+	}
+	if o.Wishes() != (render.Wishes{}) || o.Finalized {
+		return true
 	}
 	n, found := c.namespaceOf(o.ID)
 	return !found || n.Wishes.Ask()
