@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -122,7 +121,7 @@ func (c *checker) chooseUser(ctx context.Context) error {
 	if err != nil && c.account != "" {
 		return misuse("--service-account %q is not namespace/name", c.account)
 	}
-	if c.account == "" || c.account == daemonAccount && (strings.HasPrefix(c.me, accountPrefix) || *c.flags.Impersonate != "") {
+	if c.account == "" || c.me == (user{account: account}).name() || c.account == daemonAccount && *c.flags.Impersonate != "" {
 		c.group("Rights of " + c.me)
 		c.user = user{client: c.client}
 		return nil

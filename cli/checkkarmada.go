@@ -169,6 +169,9 @@ func (c *checker) checkConfiguration(ctx context.Context) (err error) {
 	}
 	c.configuration = c.view.configuration
 	c.pass("ConfigMap %s is valid: %d resources", c.configMap, len(c.configuration.Resources))
+	for _, key := range c.view.ignored {
+		c.warn("let its name end in .yaml", "the key %q of ConfigMap %s is no part of the configuration: it is ignored", key, c.configMap)
+	}
 	if c.configuration.HonorsPolicies() {
 		c.checkPolicies(ctx)
 	}

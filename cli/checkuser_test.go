@@ -30,6 +30,7 @@ func TestWhoseRights(t *testing.T) {
 		"TooMany":       {"an account has a namespace and a name", "admin", "", "team-a/mirror/x", true, "", "is not namespace/name"},
 		"Impersonated":  {"so does --as", "other", "other", daemonAccount, true, "self", "Rights of other\n"},
 		"Tenant":        {"may not ask, and need not be told what tenants lack", "alice", "", daemonAccount, false, "", "! alice may not ask for the rights of system:serviceaccount:karmada-system:karmada-mirror"},
+		"TenantsOwn":    {"nor has a tenant's ServiceAccount the daemon's rights", "system:serviceaccount:shop:ci", "", daemonAccount, false, "", "! system:serviceaccount:shop:ci may not ask for the rights of system:serviceaccount:karmada-system:karmada-mirror"},
 		"WithoutAName":  {"an account has a namespace and a name", "admin", "", "karmada-mirror", true, "", `--service-account "karmada-mirror" is not namespace/name`},
 	} {
 		t.Run(name, func(t *testing.T) {

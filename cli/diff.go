@@ -231,6 +231,8 @@ func writeWorks(liveFile, plannedFile string, before, after []byte) error {
 	if err != nil {
 		return err
 	}
+	dropPermanentID(live)
+	dropPermanentID(planned)
 	maskSecrets(live, planned)
 	return errors.Join(writeYAML(liveFile, live), writeYAML(plannedFile, planned))
 }

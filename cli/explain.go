@@ -99,7 +99,7 @@ func (e *explainCommand) one(ctx context.Context, ref gather.SourceRef) error {
 		explanation.Steps = append(explanation.Steps, e.misplaced(ctx, ref)...)
 	case !explanation.ClustersHidden:
 		for _, what := range idleIn(facts) {
-			explanation.Steps = append(explanation.Steps, explainedStep{Passed: true, What: what})
+			explanation.Steps = append(explanation.Steps, explainedStep{Passed: true, Idle: true, What: what})
 		}
 	}
 	return e.print(explanation)

@@ -29,8 +29,10 @@ type explanation struct {
 }
 
 type explainedStep struct {
-	Passed bool   `json:"passed"`
-	What   string `json:"what"`
+	Passed bool `json:"passed"`
+	// Idle: it is about something that has no effect now, and may be a mistake.
+	Idle bool   `json:"idle,omitempty"`
+	What string `json:"what"`
 	// Hint is what to do if it failed.
 	Hint string `json:"hint,omitempty"`
 }
@@ -82,7 +84,7 @@ func explanationOf(f judge.Facts, states workStates, hidden func(cluster string)
 		Source:   nameOf(f.ID), Steps: []explainedStep{},
 	}
 	for _, step := range from.Steps {
-		e.Steps = append(e.Steps, explainedStep{step.Passed, oneLine(step.What), step.Hint})
+		e.Steps = append(e.Steps, explainedStep{Passed: step.Passed, What: oneLine(step.What), Hint: step.Hint})
 	}
 	for _, notice := range from.Notices {
 		e.Notices = append(e.Notices, explainedNotice{string(notice.Reason), oneLine(notice.Message), notice.Reason.Hint()})
@@ -147,7 +149,11 @@ func (e *explanation) text() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, e.Source)
 	for _, step := range e.Steps {
-		fmt.Fprintf(&b, "  %s %s\n", tick(step.Passed), step.What)
+		mark := tick(step.Passed)
+		if step.Idle {
+			mark = "!"
+		}
+		fmt.Fprintf(&b, "  %s %s\n", mark, step.What)
 		if step.Hint != "" {
 			fmt.Fprintf(&b, "      %s\n", step.Hint)
 		}

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"reflect"
+	"slices"
+	"strings"
 
+	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -82,5 +85,22 @@ func maskPair(before, after map[string]any, key string) {
 	}
 	if has {
 		after[key] = second
+	}
+}
+
+// dropPermanentID removes, in place, what Karmada's webhook adds to the manifest of a Work when it is written: it stays as it is.
+func dropPermanentID(work map[string]any) {
+	for _, manifest := range manifestsOf(work) {
+		u := &unstructured.Unstructured{}
+		if u.Object, _ = manifest.(map[string]any); u.GetLabels()[workv1alpha2.WorkPermanentIDLabel] == "" {
+			continue
+		}
+		labels, annotations := u.GetLabels(), u.GetAnnotations()
+		delete(labels, workv1alpha2.WorkPermanentIDLabel)
+		u.SetLabels(labels)
+		keys := slices.DeleteFunc(strings.Split(annotations[workv1alpha2.ManagedLabels], ","), func(key string) bool { return key == workv1alpha2.WorkPermanentIDLabel })
+		if annotations[workv1alpha2.ManagedLabels] = strings.Join(keys, ","); len(keys) > 0 {
+			u.SetAnnotations(annotations)
+		}
 	}
 }

@@ -58,3 +58,17 @@ func workOf(t *testing.T, manifest, kind string) map[string]any {
 	content["apiVersion"], content["kind"] = "v1", kind
 	return map[string]any{"spec": map[string]any{"workload": map[string]any{"manifests": []any{content}}}}
 }
+
+// TestDropPermanentID: what Karmada's webhook adds to a manifest is no difference; the other labels are.
+func TestDropPermanentID(t *testing.T) {
+	manifest := map[string]any{"metadata": map[string]any{
+		"labels":      map[string]any{"work.karmada.io/permanent-id": "x", "tier": "edge"},
+		"annotations": map[string]any{"resourcetemplate.karmada.io/managed-labels": "tier,work.karmada.io/permanent-id"},
+	}}
+	dropPermanentID(map[string]any{"spec": map[string]any{"workload": map[string]any{"manifests": []any{manifest}}}})
+	want := map[string]any{"metadata": map[string]any{"labels": map[string]any{"tier": "edge"}, "annotations": map[string]any{"resourcetemplate.karmada.io/managed-labels": "tier"}}}
+	if diff := cmp.Diff(want, manifest); diff != "" {
+		t.Error(diff)
+	}
+	dropPermanentID(nil) // a Work that does not exist
+}

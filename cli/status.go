@@ -227,7 +227,7 @@ func (s *statusCommand) linesOf(f judge.Facts) []mirrorStatus {
 	lines := statusesOf(j, s.states, s.survey.HidesWorks)
 	isHidden := slices.ContainsFunc(lines, func(line mirrorStatus) bool { return s.survey.HidesWorks(line.Cluster) })
 	if len(lines) < 2 || isHidden || s.attention || len(s.members) > 0 {
-		if unknown := judge.UnknownNames(f); unknown != nil && len(lines) > 0 && lines[len(lines)-1].Message != refusalText(*unknown) {
+		if unknown := judge.UnknownNames(f); unknown != nil && (len(lines) == 0 || lines[len(lines)-1].Message != refusalText(*unknown)) {
 			lines = append(lines, refusedLine(f.ID, *unknown))
 		}
 		return lines

@@ -20,7 +20,9 @@ import (
 
 // view is what can be read of a daemon: its ConfigMap, and what the replica that leads says.
 type view struct {
-	parts     config.Parts
+	parts config.Parts
+	// ignored are keys of the ConfigMap that are no parts.
+	ignored   []string
 	approvals config.Approvals
 	// configuration is what can be used of the ConfigMap, and mistake why that is not all of it. It is nil if that is nothing.
 	configuration *config.Configuration
@@ -72,6 +74,11 @@ func readView(ctx context.Context, client kubernetes.Interface, configMap string
 // take takes over what a ConfigMap has.
 func (v *view) take(c *corev1.ConfigMap, name string) {
 	v.parts = config.PartsOf(c.Data)
+	for key := range c.Data {
+		if _, isPart := v.parts[key]; !isPart {
+			v.ignored = append(v.ignored, key)
+		}
+	}
 	v.approvals, _ = approvalsOn(c) // the daemon says what is wrong with the others
 	if v.configuration, v.mistake = config.ParseConfigMap(c.Data); v.configuration != nil {
 		v.configuration.Approvals = v.approvals

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
@@ -208,5 +210,14 @@ func TestWaitHasTime(t *testing.T) {
 	paths[leasePath] = leaseOf("one", time.Hour)
 	if output, err := execute("wait", "configmaps/page", "-n", "shop", "--for", "gone", "--timeout", "3s", "--kubeconfig", serve(t, paths, nil), "--cache-dir", t.TempDir()); err != nil {
 		t.Errorf("it is gone: %v, %s", err, output)
+	}
+}
+
+// TestIgnoredKeys: a key that is no part is not one in silence.
+func TestIgnoredKeys(t *testing.T) {
+	v := &view{}
+	v.take(&corev1.ConfigMap{Data: map[string]string{config.Key: "", "pay": ""}}, "a/b")
+	if !slices.Equal(v.ignored, []string{"pay"}) {
+		t.Errorf("ignored are %q", v.ignored)
 	}
 }

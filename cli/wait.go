@@ -197,7 +197,11 @@ func left(f judge.Facts) (works []string) {
 	}
 	for _, work := range f.Works {
 		if work.Source == f.ID {
-			works = append(works, fmt.Sprintf("%s: Work %s/%s still exists", work.Cluster, work.Namespace, work.Name))
+			what := fmt.Sprintf("%s: Work %s/%s still exists", work.Cluster, work.Namespace, work.Name)
+			if work.Held.Holds() {
+				what += ": its deletion is held (karmada-mirror deletions list)"
+			}
+			works = append(works, what)
 		}
 	}
 	return works

@@ -209,3 +209,12 @@ func TestWaitForReplacement(t *testing.T) {
 		t.Errorf("%q, %v", missing, err)
 	}
 }
+
+// TestLeftHeld: what is left because its deletion is held says so.
+func TestLeftHeld(t *testing.T) {
+	work := &state.Work{Meta: state.Meta{Namespace: "karmada-es-m1", Name: "w"}, Cluster: "m1", Held: &render.Hold{}}
+	got := left(judge.Facts{Works: map[string]*state.Work{"m1": work}})
+	if len(got) != 1 || !strings.Contains(got[0], "its deletion is held (karmada-mirror deletions list)") {
+		t.Errorf("%q", got)
+	}
+}

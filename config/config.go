@@ -46,6 +46,8 @@ type Configuration struct {
 	// Authorization says which sources may be mirrored where: only what a rule allows.
 	// Without the field everything is allowed; with an empty list, nothing is.
 	Authorization []Rule `json:"authorization,omitempty"`
+	// Replaced says which part replaces what another part of a user says; for warnings.
+	Replaced []string `json:"-"`
 	// Approvals are those on its ConfigMap; for commands only, because the daemon accepts them with any configuration.
 	Approvals Approvals `json:"-"`
 }

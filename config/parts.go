@@ -91,11 +91,18 @@ func (p Parts) parse() (others *Configuration, err error) {
 		}
 	}
 	slices.SortFunc(parts, func(a, b *part) int { return compareNames(a.name, b.name) })
+	from := map[schema.GroupResource]string{} // the part with the entry for a resource
 	merged := &Configuration{APIVersion: APIVersion, Kind: Kind, Deletion: defaultDeletion()}
 	for _, decoded := range parts {
 		if err := append(validateGiven(decoded.asJSON), validate(decoded.Configuration, resources)...).ToAggregate(); err != nil {
 			mistakes[decoded.name] = fmt.Errorf("invalid configuration: %w", err)
 			continue
+		}
+		for _, r := range decoded.Resources {
+			if before := from[r.GroupResource()]; before != "" && before != Key { // to replace what the manifests say is usual
+				merged.Replaced = append(merged.Replaced, fmt.Sprintf("resources: %s in %s replaces the one in %s: one of the two may have been meant for other namespaces", r.GroupResource(), decoded.name, before))
+			}
+			from[r.GroupResource()] = decoded.name
 		}
 		merged.merge(decoded)
 	}

@@ -9,8 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Warnings warns of settings that are valid, but may let users bypass a restriction.
+// Warnings warns of settings that are valid, but may let users bypass a restriction, or one part of the configuration take from another.
 func (c *Configuration) Warnings() (warnings []string) {
+	warnings = append(warnings, c.Replaced...)
 	for i, rule := range c.Authorization {
 		if keys := writableKeys(rule.NamespaceSelector); len(keys) > 0 {
 			warnings = append(warnings, fmt.Sprintf("authorization[%d].namespaceSelector: anyone who may label a Namespace (%s) can make this rule match it; name the namespaces, or keep their owners from writing those labels", i, strings.Join(keys, ", ")))

@@ -38,3 +38,15 @@ func TestWarnings(t *testing.T) {
 		})
 	}
 }
+
+// TestReplaced: an entry of a user that replaces another user's is a warning; one that replaces what the manifests say is not.
+func TestReplaced(t *testing.T) {
+	const head = "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\nresources: "
+	c, err := Parts{Key: head + "[{resource: secrets}, {resource: configmaps}]", "app.yaml": head + "[{resource: secrets, namespaces: [a]}]", "orders.yaml": head + "[{resource: secrets, namespaces: [b]}]"}.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Warnings(); len(got) != 1 || !strings.Contains(got[0], "secrets in orders.yaml replaces the one in app.yaml") {
+		t.Errorf("it warns of %q", got)
+	}
+}

@@ -76,6 +76,9 @@ func (c *Controller) reportNamespace(name string) {
 	if missing := c.caches.MissingClusters(n.ClusterNames()); len(missing) > 0 {
 		all = append(all, judge.Refusal{Reason: judge.UnknownCluster, Message: fmt.Sprintf("no cluster %s has joined yet: correct the default of this Namespace, or let the cluster join", quoteAll(missing))})
 	}
+	if n.Asks() && n.Invalid == "" && !c.caches.ChoosesSome(n.Wishes) {
+		all = judge.AddRefusal(all, judge.Refusal{Reason: judge.UnknownCluster, Message: "it asks for " + n.Wishes.Targets() + ", which matches no cluster"})
+	}
 	id := namespaceIdentity(n.Name)
 	for _, r := range c.noticed.Replace(id, all) {
 		c.logger(id).Warn("a Namespace needs attention", zap.String("reason", string(r.Reason)), zap.String("message", r.Message))

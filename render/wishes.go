@@ -142,6 +142,14 @@ func (w Wishes) String() string {
 	return strings.Join(given, ", ")
 }
 
+// Targets lists the annotations that choose clusters, as in String.
+func (w Wishes) Targets() string {
+	return Wishes{clusters: w.clusters, selector: w.selector, fence: w.fence}.String()
+}
+
+// HasOptedOut reports whether an object opts out of what its Namespace chooses.
+func (w Wishes) HasOptedOut() bool { return w.fence.given && !w.Ask() }
+
 // Command returns the arguments of kubectl annotate that choose the same clusters.
 func (w Wishes) Command() string {
 	var given []string

@@ -2,6 +2,7 @@ package gather
 
 import (
 	"iter"
+	"slices"
 	"unique"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -163,6 +164,20 @@ func (c *Caches) MissingClusters(names []string) (missing []string) {
 		}
 	}
 	return missing
+}
+
+// ChoosesSome reports whether wishes match a cluster, or name one; true while the clusters have not synced.
+func (c *Caches) ChoosesSome(wishes render.Wishes) bool {
+	terms, err := wishes.Terms()
+	if err != nil || !c.clusters.Status().Synced || slices.ContainsFunc(terms.Names(), func(name string) bool { return !terms.Excludes(name) }) {
+		return true
+	}
+	for cluster := range each[state.Cluster](c.clusters.List()) {
+		if terms.Matches(cluster.Name, cluster.Labels) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *Caches) clusterNames() []string {

@@ -105,7 +105,8 @@ func Decide(f Facts) Verdict {
 }
 
 // UnknownNames refuses names in annotations that choose no clusters, if no cluster has them: they may be misspelt, and then
-// nothing is suspended, or no cluster goes first. No Target says so. It returns nil if there are none.
+// nothing is suspended, or no cluster goes first; and a choice of clusters that matches none. No Target says so. It returns nil if there
+// are none.
 func UnknownNames(f Facts) *Refusal {
 	if f.Unknown != "" || f.Source == nil || !f.Source.Asks || f.Source.Refusal != nil {
 		return nil
@@ -121,6 +122,10 @@ func UnknownNames(f Facts) *Refusal {
 		if unknown != nil {
 			all = AddRefusal(all, Refusal{Reason: UnknownCluster, Message: fmt.Sprintf("%s: no cluster %s has joined yet", named.Annotation, strings.Join(unknown, " or ")), Elsewhere: named.Inherited})
 		}
+	}
+	matches := func(cluster string) bool { return f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels) }
+	if f.ID.GroupKind() != state.DefinitionKind && !slices.ContainsFunc(f.Targets(), matches) { // a missing one has a refusal of its own
+		all = AddRefusal(all, Refusal{Reason: UnknownCluster, Message: "it asks for " + f.Source.Wishes.Targets() + ", which matches no cluster", Elsewhere: f.Source.Wishes.InheritsTargets()})
 	}
 	if all == nil {
 		return nil

@@ -353,13 +353,13 @@ func TestDecideAndPlan(t *testing.T) {
 			result{Decisions: map[string]Decision{"m1": Wanted, "m2": Wanted}, Plan: []OperationKind{Create, Create}}},
 		"NotSelectedAnyMore": {"a cluster that has lost the label, by live reads",
 			Facts{Source: selectingSource("tier=edge", ""), Clusters: joined, Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
-			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}}},
+			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}, Refusals: []Reason{UnknownCluster}}},
 		"NotSelectedInCache": {"and by the cache",
 			Facts{Source: selectingSource("tier=edge", ""), Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
-			result{Decisions: map[string]Decision{"m1": Unknown}, Unproven: true}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Unproven: true, Refusals: []Reason{UnknownCluster}}},
 		"SelectedClusterGone": {"a missing cluster has no labels that could speak against a Work",
 			Facts{Source: selectingSource("tier=edge", ""), Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
-			result{Decisions: map[string]Decision{"m1": Unknown}}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{UnknownCluster}}},
 		"OptsOut": {"of what its Namespace asks for",
 			Facts{Source: pageSourceIn("", sample.Annotations{render.ClustersAnnotation: "m1"}), Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}}},
@@ -528,7 +528,7 @@ func TestClaimAdvice(t *testing.T) {
 		render.ClustersAnnotation: "m1", policyv1alpha1.PropagationPolicyNamespaceAnnotation: "shop", policyv1alpha1.PropagationPolicyNameAnnotation: "pages",
 	})
 	f := Facts{ID: sample.Page, Live: true, Source: NewSource(u, render.Wishes{}), Clusters: joinedClusters("m1")}
-	const message, advice = `PropagationPolicy "shop/pages" propagates this object`, "remove either the policy or the annotation"
+	const message, advice = `PropagationPolicy "shop/pages" propagates this object`, "remove the annotation, or move the object while its policy exists: karmada-mirror adopt"
 	if got := f.Source.Refusal.Event(); got != message+": "+advice {
 		t.Errorf("the Event says %q", got)
 	}
@@ -710,5 +710,39 @@ func TestNeededCanary(t *testing.T) {
 	f.Works = map[string]*state.Work{"m1": state.NewWork(sample.Work(now, "m1", sample.Applied("False"))), "m2": state.NewWork(sample.Work(was, "m2", sample.Applied("True")))}
 	if target := Decide(f).Targets["m2"]; target.Decision == Wanted {
 		t.Error("m2 gets the content without its canary")
+	}
+}
+
+// TestChoosesNoCluster: a choice that matches no cluster may be misspelt, and deletes what was there. It says so; one that matches some
+// does not, nor does an opt-out.
+func TestChoosesNoCluster(t *testing.T) {
+	clusters := joinedClusters("m1", "m2")
+	for name, tc := range map[string]struct {
+		own, namespace sample.Annotations
+		want           string // the refusal
+		explained      string
+	}{
+		"Glob":     {sample.Annotations{render.ClustersAnnotation: "x*"}, nil, `it asks for karmada.target/clusters="x*", which matches no cluster`, ""},
+		"Selector": {sample.Annotations{render.ClusterSelectorAnnotation: "tier=egde"}, nil, `it asks for karmada.target/cluster-selector="tier=egde", which matches no cluster`, ""},
+		"Default":  {nil, sample.Annotations{render.ClustersAnnotation: "x*"}, `it asks for karmada.target/clusters="x*" (the Namespace's), which matches no cluster`, ""},
+		"Excluded": {sample.Annotations{render.ClustersAnnotation: "m2"}, sample.Annotations{render.ClustersAnnotation: "*,!m2"}, `it asks for karmada.target/clusters="m2", karmada.target/clusters="*,!m2" (the Namespace's exclusions), which matches no cluster`, ""},
+		"Some":     {sample.Annotations{render.ClustersAnnotation: "x*,m1"}, nil, "", ""},
+		"Missing":  {sample.Annotations{render.ClustersAnnotation: "m9"}, nil, `no cluster "m9" has joined yet`, ""},
+		"OptsOut":  {sample.Annotations{render.ClustersAnnotation: ""}, sample.Annotations{render.ClustersAnnotation: "*"}, "", "it opts out of its Namespace's default"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := Facts{ID: sample.Page, Live: true, Source: NewSource(sample.Object(tc.own), render.ReadWishes(tc.namespace)), Clusters: clusters}
+			var got string
+			for _, r := range Decide(f).Refusals {
+				got += r.Message
+			}
+			if got != tc.want {
+				t.Errorf("the refusal is %q, want %q", got, tc.want)
+			}
+			steps := Explain(f).Steps
+			if last := steps[len(steps)-1].What; tc.explained != "" && last != tc.explained {
+				t.Errorf("explain says %q", last)
+			}
+		})
 	}
 }

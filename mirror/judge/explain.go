@@ -87,8 +87,8 @@ var hints = map[Reason]string{
 	UnknownCluster:    "correct the name (kubectl get clusters lists the valid ones), or join the cluster",
 	ForbiddenResource: "remove the annotation: objects like this are never mirrored",
 	ReservedNamespace: "move it to another namespace; the configuration says which belong to the system (systemNamespaces, allowNamespaces)",
-	ClaimedByPolicy:   "remove either the policy or the annotation",
-	WorkConflict:      "find out who owns the Work, or stop mirroring the object; if a deleted policy left its ResourceBinding behind, deleting that binding also deletes the object in the members unless its Works preserve it",
+	ClaimedByPolicy:   "remove the annotation, or move the object while its policy exists: karmada-mirror adopt",
+	WorkConflict:      "find out who owns the Work, or stop mirroring the object; if a deleted policy left its ResourceBinding behind, deleting that binding also deletes the object in the members unless its Works preserve it: create the policy again, and move the object by karmada-mirror adopt",
 	TooLarge:          "make the object smaller: a Work contains all of it, and etcd accepts 1.5 MiB",
 	NotAuthorized:     "ask the administrator of karmada-mirror: its configuration does not allow it, or its own RBAC does not",
 	OwnerMirrored:     "mirror only one of the two: opt its owner out with karmada.target/clusters=\"\", or the object, with karmada.target/preserve-on-deletion=true before if the member is to keep it meanwhile",
@@ -189,12 +189,14 @@ func explainSource(f Facts) []Step {
 		add(false, fmt.Sprintf("%s: %s", s.Refusal.Reason, s.Refusal.Message), s.Refusal.Reason.Hint())
 	case !s.Asks && f.ID.GroupKind() == state.DefinitionKind:
 		add(false, "no object of its kind is mirrored", "it goes where they go, whatever it says itself")
+	case !s.Asks && s.Wishes.HasOptedOut():
+		add(false, "it opts out of its Namespace's default", "remove its annotation karmada.target/clusters, or name clusters in it")
 	case !s.Asks:
 		add(false, "neither the object nor its Namespace says where to mirror it", "annotate it: karmada.target/clusters=<cluster>[,<cluster>...]")
 	case !add(true, asksFor(s), ""):
 	case s.Refusal != nil:
 		add(false, fmt.Sprintf("%s: %s", s.Refusal.Reason, s.Refusal.Message), s.Refusal.Reason.Hint())
-	case add(true, "it can be rendered, and no other controller claims it", "") && s.Deleted.IsZero():
+	case add(true, "no other controller claims it", "") && s.Deleted.IsZero():
 	default:
 		add(false, deletedSource, "see what the finalizer waits for; to delete the objects in the members at once, annotate it: "+render.DeletionAnnotation+"=foreground")
 	}
