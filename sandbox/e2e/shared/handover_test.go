@@ -25,7 +25,7 @@ func TestHandover(t *testing.T) {
 	propagate(t, page, Push)
 	wantHolder(t, page, Push, "binding")
 	wantHolder(t, page, Pull, "mirror") // the policy does not select this cluster
-	WantEvent(t, ns, "page", "ClaimedByPolicy", "propagates this object: remove either the policy or the annotation")
+	WantEvent(t, ns, "page", "ClaimedByPolicy", "propagates this object: remove the annotation, or move the object while its policy exists: karmada-mirror adopt")
 	WantLine(t, MustKarmadaMirror(t, "explain", "cm/page", "-n", ns), `✗ ClaimedByPolicy: PropagationPolicy "`+ns+`/page" propagates this object`)
 	Change(t, ConfigMaps, ns, "page", SetField("two", "data", "key"))
 	WantInMembers(t, ns, "page", "two", Push)
