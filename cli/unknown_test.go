@@ -95,3 +95,19 @@ func TestDiffOfTheGone(t *testing.T) {
 		t.Errorf("diff: %v\n%s", err, output)
 	}
 }
+
+// TestStatusOfAHiddenFleet: who may not list clusters is not told that a glob matches none of them.
+func TestStatusOfAHiddenFleet(t *testing.T) {
+	for _, hidden := range []bool{true, false} {
+		paths := server()
+		if paths[pagePath].(map[string]any)["metadata"].(map[string]any)["annotations"] = map[string]any{render.ClustersAnnotation: "x*"}; hidden {
+			paths[clustersPath] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden)
+		}
+		for _, command := range []string{"status", "explain"} {
+			output, err := execute(command, "configmaps/page", "-n", "shop", "--kubeconfig", serve(t, paths, nil), "--cache-dir", t.TempDir())
+			if err != nil || strings.Contains(output, "matches no cluster") == hidden {
+				t.Errorf("%s, clusters hidden: %t: %v\n%s", command, hidden, err, output)
+			}
+		}
+	}
+}

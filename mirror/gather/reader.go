@@ -131,6 +131,7 @@ func (r *Reader) facts(s *reading, obj *unstructured.Unstructured, from store) (
 		return f, nil, err
 	}
 	r.assumeClusters(f.Source)
+	f.ClustersHidden = r.HidesClusters()
 	if err := r.useVersionInForce(s, &f, namespace, from); err != nil {
 		return f, nil, err
 	}

@@ -124,7 +124,8 @@ func UnknownNames(f Facts) *Refusal {
 		}
 	}
 	matches := func(cluster string) bool { return f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels) }
-	if f.ID.GroupKind() != state.DefinitionKind && !slices.ContainsFunc(f.Targets(), matches) { // a missing one has a refusal of its own
+	isKnown := !f.ClustersHidden || !f.Source.Terms.IsOpen()
+	if isKnown && f.ID.GroupKind() != state.DefinitionKind && !slices.ContainsFunc(f.Targets(), matches) { // a missing one has a refusal of its own
 		all = AddRefusal(all, Refusal{Reason: UnknownCluster, Message: "it asks for " + f.Source.Wishes.Targets() + ", which matches no cluster", Elsewhere: f.Source.Wishes.InheritsTargets()})
 	}
 	if all == nil {

@@ -38,8 +38,9 @@ type Facts struct {
 	Redefined bool
 	// DefinitionFollows: that definition goes along to the clusters of the source.
 	DefinitionFollows bool
-	// Clusters are the member clusters that matter to the source, by name.
-	Clusters map[string]ClusterFacts
+	// Clusters are the member clusters that matter to the source, by name. ClustersHidden: a user may not list them.
+	Clusters       map[string]ClusterFacts
+	ClustersHidden bool
 	// Works are those that name the source or carry it, by cluster.
 	Works map[string]*state.Work
 	// Stalls says, for clusters where Karmada has to part a Work that is being deleted from an
