@@ -20,6 +20,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/daemon"
+	"github.com/karmada-target/karmada-mirror/watch"
 )
 
 // checkTimeout is how long one request may take: a preflight check must end.
@@ -169,7 +170,7 @@ func (c *checker) checkServer(ctx context.Context) (ok bool, err error) {
 	if c.client, err = kubernetes.NewForConfig(c.rest); err != nil {
 		return false, fmt.Errorf("cannot make a client: %w", err)
 	}
-	if c.dynamic, err = dynamic.NewForConfig(c.rest); err != nil {
+	if c.dynamic, err = watch.NewClient(c.rest); err != nil {
 		return false, fmt.Errorf("cannot make a client: %w", err)
 	}
 	own := rest.CopyConfig(c.rest)

@@ -24,6 +24,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/purge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/watch"
 )
 
 // purgeBatch is how many Works purge deletes before it rereads the configuration.
@@ -156,7 +157,7 @@ func (p *purgeCommand) prepare(ctx context.Context) error {
 	if p.client, err = kubernetes.NewForConfig(connection); err != nil {
 		return fmt.Errorf("cannot make a client: %w", err)
 	}
-	if p.dynamic, err = dynamic.NewForConfig(connection); err != nil {
+	if p.dynamic, err = watch.NewClient(connection); err != nil {
 		return fmt.Errorf("cannot make a client: %w", err)
 	}
 	if err := p.leftovers.Connect(connection); err != nil {

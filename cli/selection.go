@@ -12,19 +12,16 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
 )
-
-// pageSize is how many objects a list requests at once.
-const pageSize = 500
 
 // selection is the sources that the arguments of a command select.
 type selection struct {
@@ -187,34 +184,27 @@ func (s *selection) configured() ([]*meta.RESTMapping, error) {
 
 // objects visits the objects of a kind, in pages. If all kinds are selected, it is no error that the user may not list one, or that it has gone.
 func (s *selection) objects(ctx context.Context, met *kindMet, allKinds bool, visit func(judge.Facts) error) error {
-	r := met.mapping.Resource
 	var errs []error
-	err := resource.NewBuilder(genericclioptions.RESTClientGetter(s.flags)).Unstructured().
-		NamespaceParam(s.namespace).DefaultNamespace().AllNamespaces(s.allNamespaces).LabelSelectorParam(s.labels).
-		ResourceTypeOrNameArgs(true, strings.Join([]string{r.Resource, r.Version, r.Group}, ".")).RequestChunksOf(pageSize).Do().
-		Visit(func(page *resource.Info, err error) error {
-			if err != nil {
-				return err
-			}
-			met.version = page.ResourceVersion
-			return meta.EachListItem(page.Object, func(item runtime.Object) error {
-				obj := item.(*unstructured.Unstructured)
-				ref := gather.SourceRef{Mapping: met.mapping, Namespace: obj.GetNamespace(), Name: obj.GetName()}
-				met.sources[ref.Identity()] = true
-				errs = append(errs, s.one(ctx, ref, obj, visit))
-				return nil
-			})
-		})
-	kind := met.mapping.GroupVersionKind.GroupKind()
+	var err error
+	var client dynamic.ResourceInterface = s.client.Resource(met.mapping.Resource)
+	if met.mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		client = s.client.Resource(met.mapping.Resource).Namespace(s.namespace)
+	}
+	met.version, err = watch.Each(ctx, client, metav1.ListOptions{LabelSelector: s.labels}, func(obj *unstructured.Unstructured) {
+		ref := gather.SourceRef{Mapping: met.mapping, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+		met.sources[ref.Identity()] = true
+		errs = append(errs, s.one(ctx, ref, obj, visit))
+	})
+	kind, resource := met.mapping.GroupVersionKind.GroupKind(), met.mapping.Resource.GroupResource()
 	switch {
 	case err == nil:
 	case allKinds && apierrors.IsForbidden(err):
-		s.survey.Hide(r.GroupResource().String())
+		s.survey.Hide(resource.String())
 		s.unread[kind], err = "you may not read its object", nil
 	case allKinds && apierrors.IsNotFound(err): // no longer served, since the mapper was read
 		s.unread[kind], err = notServed(kind), nil
 	default:
-		s.unread[kind] = "its kind cannot be listed"
+		s.unread[kind], err = "its kind cannot be listed", fmt.Errorf("cannot list %s: %w", resource, err)
 	}
 	return errors.Join(append(errs, err)...)
 }

@@ -61,7 +61,7 @@ func (s *sources) reader(ctx context.Context) (*gather.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.client, err = dynamic.NewForConfig(connection); err != nil {
+	if s.client, err = watch.NewClient(connection); err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
 	}
 	client, err := kubernetes.NewForConfig(connection)

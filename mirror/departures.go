@@ -12,9 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/metrics"
@@ -137,14 +135,10 @@ func (c *Controller) listDeparted(ctx context.Context, r unlisted) (map[render.I
 		return nil, errNotServed
 	}
 	left := map[render.Identity]memory.Departure{}
-	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.Dynamic.Resource(served.Resource).List(ctx, o)
-	})
-	err = pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
-		if u := obj.(*unstructured.Unstructured); write.HasFinalizer(u) && c.leaves(r.last, r.GroupResource, u.GetNamespace()) {
+	_, err = watch.Each(ctx, c.Dynamic.Resource(served.Resource), metav1.ListOptions{}, func(u *unstructured.Unstructured) {
+		if write.HasFinalizer(u) && c.leaves(r.last, r.GroupResource, u.GetNamespace()) {
 			left[gather.IdentityOf(u)] = memory.Departure{Resource: served.Resource, UID: u.GetUID(), At: r.at}
 		}
-		return nil
 	})
 	return left, err
 }

@@ -74,6 +74,62 @@ func TestClientDecodes(t *testing.T) {
 	}
 }
 
+// TestClientDecodesAnswers compares with client-go's own dynamic client.
+func TestClientDecodesAnswers(t *testing.T) {
+	for name, answer := range map[string]string{
+		"Object":      `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","generation":3},"data":{"x":"\u00e9\n"}}`,
+		"OwnKinds":    `{"apiVersion":"v1","kind":"ConfigMapList","metadata":{"resourceVersion":"7","continue":"x"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"},"n":[1,1.5,1e3]}]}`,
+		"Custom":      `{"apiVersion":"a.b/v1","items":[{"apiVersion":"a.b/v1","kind":"T","metadata":{"name":"a"}}],"kind":"TList","metadata":{"resourceVersion":"7","remainingItemCount":3}}`,
+		"HalfAKind":   `{"apiVersion":"a.b/v1","kind":"TList","items":[{"kind":"U"},{"apiVersion":"c/v1"}]}`,
+		"Empty":       `{"apiVersion":"v1","kind":"ConfigMapList","metadata":{},"items":[]}`,
+		"NullItems":   `{"apiVersion":"v1","kind":"ConfigMapList","metadata":{},"items":null}`,
+		"NoItems":     `{"apiVersion":"v1","kind":"ConfigMapList","metadata":{}}`,
+		"NullItem":    `{"apiVersion":"v1","kind":"ConfigMapList","items":[null,{"metadata":{"name":"a"}}]}`,
+		"WrongItem":   `{"apiVersion":"v1","kind":"ConfigMapList","items":[1]}`,
+		"WrongItems":  `{"apiVersion":"v1","kind":"ConfigMapList","items":{"a":1}}`,
+		"NoKind":      `{"apiVersion":"v1","items":[{}]}`,
+		"NoVersion":   `{"kind":"ConfigMapList","items":[{}]}`,
+		"Status":      `{"apiVersion":"v1","kind":"Status","status":"Failure","message":"no","code":500}`,
+		"Success":     `{"apiVersion":"v1","kind":"Status","status":"Success"}`,
+		"NotAnObject": `[1]`,
+		"NoJSON":      `{"apiVersion":"v1",`,
+		"DoubleKey":   `{"apiVersion":"v1","kind":"ConfigMapList","items":[{}],"items":[]}`,
+		"ForeignCase": `{"apiVersion":"v1","kind":"ConfigMapList","Items":[{}]}`,
+	} {
+		for _, code := range []int{http.StatusOK, http.StatusInternalServerError} {
+			t.Run(fmt.Sprintf("%s%d", name, code), func(t *testing.T) {
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(code)
+					fmt.Fprint(w, answer)
+				}))
+				defer server.Close()
+				stock, err := dynamic.NewForConfig(&rest.Config{Host: server.URL})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ours, err := NewClient(&rest.Config{Host: server.URL})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(answersTo(t, stock), answersTo(t, ours)); diff != "" {
+					t.Errorf("-client-go's +ours:\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// answersTo returns what a client makes of the answers to a list and a get.
+func answersTo(t *testing.T, client dynamic.Interface) (answers []any) {
+	t.Helper()
+	configMaps := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"})
+	list, err := configMaps.List(t.Context(), metav1.ListOptions{})
+	answers = append(answers, list, fmt.Sprint(err))
+	one, err := configMaps.Get(t.Context(), "a", metav1.GetOptions{})
+	return append(answers, one, fmt.Sprint(err))
+}
+
 // watched returns the events as a client decodes them.
 func watched(t *testing.T, client dynamic.Interface) []apiwatch.Event {
 	t.Helper()

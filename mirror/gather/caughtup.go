@@ -9,9 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/watch"
@@ -63,18 +61,10 @@ const pageSize = 50
 
 func (c *Caches) list(ctx context.Context, w *watch.Watch) (listed, error) {
 	l := listed{of: map[types.NamespacedName]string{}}
-	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		list, err := c.options.Dynamic.Resource(w.Resource.WithVersion(w.Resource.Version)).List(ctx, o)
-		if err == nil {
-			l.version = list.GetResourceVersion()
-		}
-		return list, err
-	})
-	pages.PageSize = pageSize
-	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
-		u := obj.(*unstructured.Unstructured)
+	var err error
+	client := c.options.Dynamic.Resource(w.Resource.WithVersion(w.Resource.Version))
+	l.version, err = watch.Each(ctx, client, metav1.ListOptions{Limit: pageSize}, func(u *unstructured.Unstructured) {
 		l.of[types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}] = u.GetResourceVersion()
-		return nil
 	})
 	return l, err
 }

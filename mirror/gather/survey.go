@@ -10,14 +10,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
 )
 
 // Survey is a Reader that has read what all sources share, so that the Facts of very many
@@ -144,17 +143,7 @@ func (r *Reader) eachWork(ctx context.Context, selector string, do func(*unstruc
 
 // eachWorkIn lists the Works that have a label, in one namespace or, if it is empty, in all.
 func eachWorkIn(ctx context.Context, client dynamic.Interface, namespace, selector string, do func(*unstructured.Unstructured)) (version string, err error) {
-	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		list, err := client.Resource(render.WorksResource).Namespace(namespace).List(ctx, o)
-		if err == nil {
-			version = list.GetResourceVersion()
-		}
-		return list, err
-	})
-	err = pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(obj runtime.Object) error {
-		do(obj.(*unstructured.Unstructured))
-		return nil
-	})
+	version, err = watch.Each(ctx, client.Resource(render.WorksResource).Namespace(namespace), metav1.ListOptions{LabelSelector: selector}, do)
 	if err != nil {
 		return "", fmt.Errorf("cannot list the Works: %w", err)
 	}

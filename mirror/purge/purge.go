@@ -12,16 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
+	"github.com/karmada-target/karmada-mirror/watch"
 )
 
 // Leftovers are the Works of a resource whose sources are in no configuration.
@@ -116,15 +115,11 @@ func (l *Leftovers) Delete(ctx context.Context, w *state.Work) (deleted bool, er
 
 // Finalized lists the objects of the resource that have our finalizer and are in no configuration.
 func (l *Leftovers) Finalized(ctx context.Context, client dynamic.Interface, served schema.GroupVersionResource) ([]*unstructured.Unstructured, error) {
-	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return client.Resource(served).List(ctx, o)
-	})
 	var found []*unstructured.Unstructured
-	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
-		if u := obj.(*unstructured.Unstructured); write.HasFinalizer(u) && !l.isConfigured(u.GetNamespace()) {
+	_, err := watch.Each(ctx, client.Resource(served), metav1.ListOptions{}, func(u *unstructured.Unstructured) {
+		if write.HasFinalizer(u) && !l.isConfigured(u.GetNamespace()) {
 			found = append(found, u)
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot list %s: %w", l.Resource, err)
