@@ -236,7 +236,7 @@ const aggregationLabel = "rbac.karmada.target/aggregate-to-karmada-mirror"
 // for it that has not been aggregated. The daemon's own user may not look for one.
 func (c *checker) hintOfRight(ctx context.Context, gr schema.GroupResource) (string, error) {
 	const (
-		add       = "add a ClusterRole with get, list and watch on it and the label " + aggregationLabel + `: "true"`
+		add       = "kubectl apply --server-side -k manifests/karmada, or, for a resource of your own, add a ClusterRole with get, list and watch on it and the label " + aggregationLabel + `: "true"`
 		aggregate = "is Karmada's kube-controller-manager running, with the controller clusterrole-aggregation (--controllers)?"
 	)
 	roles, err := c.own.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{LabelSelector: aggregationLabel + "=true"})

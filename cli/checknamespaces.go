@@ -42,7 +42,7 @@ func (c *checker) checkNamespaces(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("cannot list the namespaces: %w", err)
 	case len(unprotected) > 0:
-		c.warn(fmt.Sprintf("kubectl label namespace %s %s=%s", unprotected[0], workv1alpha2.DeletionProtectionLabelKey, workv1alpha2.DeletionProtectionAlways),
+		c.warn(fmt.Sprintf("kubectl label namespace %s %s=%s", strings.Join(unprotected[:min(len(unprotected), maxNamed)], " "), workv1alpha2.DeletionProtectionLabelKey, workv1alpha2.DeletionProtectionAlways),
 			"%s: deleting a Namespace that has a default also deletes it in the members, with everything in it, and the deletion breaker does not hold that", named(unprotected))
 	case withDefault > 0:
 		c.pass("Namespaces with a default are protected from deletion: all %d are labelled %s", withDefault, workv1alpha2.DeletionProtectionLabelKey)

@@ -47,7 +47,7 @@ type deletions struct {
 	wide, yes     bool
 	dryRun        bool
 	in            io.Reader
-	out           io.Writer
+	out, errOut   io.Writer
 }
 
 func newDeletions(transport http.RoundTripper) *cobra.Command {
@@ -56,7 +56,7 @@ func newDeletions(transport http.RoundTripper) *cobra.Command {
 		Use:   "deletions",
 		Short: "List and approve the deletions that the breaker holds",
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			d.in, d.out = cmd.InOrStdin(), plain{cmd.OutOrStdout()}
+			d.in, d.out, d.errOut = cmd.InOrStdin(), plain{cmd.OutOrStdout()}, plain{cmd.ErrOrStderr()}
 			return mustNotBeEmpty(cmd, "resource", "namespace", "member")
 		},
 	}
@@ -139,6 +139,9 @@ func (d *deletions) held(ctx context.Context) (works []heldWork, err error) {
 	}
 	v, err := readView(ctx, client, d.configMap)
 	if d.unread = err; err == nil {
+		if v.absence != "" {
+			fmt.Fprintln(d.errOut, "warning: "+v.withoutLeader())
+		}
 		configuration, told, isKnown := v.inForce()
 		if d.configuration = configuration; !isKnown {
 			d.unread = errors.New(told)

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kjson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/exec"
 	"sigs.k8s.io/yaml"
 
@@ -42,6 +43,7 @@ type differ struct {
 	unseen bool
 	// changes counts the Works that would change, and later those whose turn it is not yet.
 	changes, later int
+	refused        sets.Set[render.Identity]
 }
 
 func newDiff(transport http.RoundTripper) *cobra.Command {
@@ -52,14 +54,14 @@ func newDiff(transport http.RoundTripper) *cobra.Command {
 			"resource, or all resources in the configuration.\n" + someHelp + "\n\n" +
 			"With -f or -k it shows what would happen if you applied these manifests, like kubectl diff: it asks the API server for\n" +
 			"a dry run, so you need the right to apply them. A Namespace among them affects all objects in it, and an\n" +
-			"OverridePolicy those among them that it selects.\n\n" +
+			"OverridePolicy those among them that it selects. It fails if one of them is refused on some cluster.\n\n" +
 			"If the object has waves, it shows what would be written now, and names the Works whose turn comes later.\n\n" +
 			"With --config it shows what another configuration would change, and says how many Works that are.\n\n" +
 			"It runs `diff -u -N`, or $KUBECTL_EXTERNAL_DIFF. It exits with 0 if there is no difference, 1 if there is one, and 2 if\n" +
 			"it fails. It masks the values of Secrets.",
 		Example: "  karmada-mirror diff deploy/web -n shop\n  karmada-mirror diff -A\n  karmada-mirror diff -f manifests/\n  karmada-mirror diff -A --config config.yaml",
 	}
-	d := &differ{selection: newSelection(cmd, transport)}
+	d := &differ{selection: newSelection(cmd, transport), refused: sets.New[render.Identity]()}
 	cmd.Flags().StringVarP(&d.labels, "selector", "l", "", "only objects with these labels, as in kubectl get -l")
 	cmd.Flags().StringSliceVar(&d.configFiles, "config", nil, "files with a configuration to use instead of the daemon's, as for validate")
 	d.manifests.register(cmd)
@@ -142,7 +144,13 @@ func (d *differ) tell(format string, args ...any) {
 // as they would become.
 func (d *differ) write(ctx context.Context, f judge.Facts) error {
 	f.SharesAtOnce = true // which of them is written first does not matter here
+	if f.Unwatched && f.Source != nil && f.Source.Asks {
+		d.tell("%s: not mirrored: %s", f.ID, f.Unknown)
+	}
 	v := judge.Decide(f)
+	if len(v.Refusals) > 0 {
+		d.refused.Insert(f.ID)
+	}
 	for _, refusal := range v.Refusals {
 		d.tell("%s: %s: %s", f.ID, refusal.Reason, refusal.Message)
 	}

@@ -31,6 +31,7 @@ var exitCodes = []exitCode{
 	{0, "`diff`", "nothing differs", "diff configmaps/claimed -n shop", fleet, 0},
 	{1, "`diff`", "something differs", "diff -A", fleet, 0},
 	{2, "`diff`", "it failed, or the command line is wrong", "diff configmaps/absent -n shop", fleet, 0},
+	{2, "`diff`", "with `-f` or `-k`, one of the objects is refused on some cluster", "diff -f " + filepath.Join("testdata", "claimed.yaml"), fleet, 0},
 	{1, "`check`", "something must be fixed (✗); not for a warning (!)", "check", noPaths, 0},
 	{1, "`validate`, `render`", "there is a mistake in a file", "validate -f " + filepath.Join("..", "examples", "deployment", "kustomization.yaml"), noPaths, 0},
 	{1, "`deletions approve`", "nothing is held", "deletions approve --yes", fleet, 0},

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,6 +79,24 @@ func (e *explainCommand) addRepairs(ctx context.Context, explanation *explanatio
 	return nil
 }
 
+// recentWarning is how old a warning may be to be the reason why something is not done.
+const recentWarning = 15 * time.Minute
+
+// addWarning says what the daemon last warned of, if there is something to do: what the API server refuses, only the daemon knows.
+func (e *explainCommand) addWarning(ctx context.Context, explanation *explanation, f judge.Facts) error {
+	isToDo := func(c explainedCluster) bool { return len(c.Operations) > 0 }
+	if f.Source == nil || !slices.ContainsFunc(explanation.Clusters, isToDo) {
+		return nil
+	}
+	warning, at, err := e.reader.LastWarning(ctx, f.Source)
+	isSaid := func(n explainedNotice) bool { return n.Reason == string(warning.Reason) }
+	if since := time.Since(at).Round(time.Second); since < recentWarning && !slices.ContainsFunc(explanation.Notices, isSaid) {
+		message := fmt.Sprintf("%s (by an Event, %s ago)", oneLine(warning.Message), since)
+		explanation.Notices = append(explanation.Notices, explainedNotice{string(warning.Reason), message, warning.Reason.Hint()})
+	}
+	return err
+}
+
 func (e *explainCommand) one(ctx context.Context, ref gather.SourceRef) error {
 	facts, err := e.reader.Facts(ctx, ref, nil)
 	if err != nil {
@@ -90,6 +110,9 @@ func (e *explainCommand) one(ctx context.Context, ref gather.SourceRef) error {
 		explanation.Steps[0].What = "its resource may be in the configuration, which cannot be read"
 	}
 	if err := e.addRepairs(ctx, explanation, facts); err != nil {
+		return err
+	}
+	if err := e.addWarning(ctx, explanation, facts); err != nil {
 		return err
 	}
 	explanation.ClustersHidden = e.reader.HidesClusters()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // explanation says what happens to a source, step by step and for each cluster.
@@ -90,12 +91,12 @@ func explanationOf(f judge.Facts, states workStates, hidden func(cluster string)
 		e.Notices = append(e.Notices, explainedNotice{string(notice.Reason), oneLine(notice.Message), notice.Reason.Hint()})
 	}
 	for _, c := range from.Clusters {
-		e.Clusters = append(e.Clusters, explainCluster(c, states, hidden(c.Cluster)))
+		e.Clusters = append(e.Clusters, explainCluster(f.ID, c, states, hidden(c.Cluster)))
 	}
 	return e
 }
 
-func explainCluster(c judge.ClusterExplanation, states workStates, hidden bool) explainedCluster {
+func explainCluster(id render.Identity, c judge.ClusterExplanation, states workStates, hidden bool) explainedCluster {
 	explained := explainedCluster{Cluster: c.Cluster, Waits: c.Waits, Decision: c.Decision.String(), Because: oneLine(c.Because), Note: c.Note, Hint: c.Hint}
 	if c.Work != nil {
 		explained.Work = states.of(c.Work)
@@ -113,7 +114,7 @@ func explainCluster(c judge.ClusterExplanation, states workStates, hidden bool) 
 	if w := explained.Work; w != nil && w.State == state.WorkFailed.String() && explained.Hint == "" {
 		explained.Hint = advice(w.Reason)
 	} else if w != nil && w.Health == string(workv1alpha1.ResourceUnhealthy) && explained.Hint == "" {
-		explained.Hint = "see why in the member, for example with karmadactl describe --operation-scope=members -C " + c.Cluster
+		explained.Hint = fmt.Sprintf("see why in the member, for example with karmadactl describe %s --operation-scope=members -C %s", id.Arguments(), c.Cluster)
 	}
 	return explained
 }

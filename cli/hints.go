@@ -40,15 +40,20 @@ func withHint(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, errNotKarmada):
+	case errors.Is(err, errNotKarmada), errors.As(err, new(hinted)):
 		return err
 	case apierrors.IsForbidden(err) && isViewers(err):
-		return fmt.Errorf("%w: ask for the ClusterRole karmada-mirror-viewer", err)
+		return hinted{fmt.Errorf("%w: ask for the ClusterRole karmada-mirror-viewer", err)}
 	case apierrors.IsUnauthorized(err), errors.As(err, &noAnswer):
-		return fmt.Errorf("%w\n  %s", err, connectionHint(err))
+		return hinted{fmt.Errorf("%w\n  %s", err, connectionHint(err))}
 	}
 	return err
 }
+
+// hinted is an error that says what to do about it.
+type hinted struct{ error }
+
+func (h hinted) Unwrap() error { return h.error }
 
 // isViewers reports whether the forbidden resource is one that karmada-mirror-viewer may read.
 // The mirrored objects themselves are not.

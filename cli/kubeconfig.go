@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -128,7 +130,16 @@ func (k *kubeconfigCommand) run(ctx context.Context) error {
 	if k.directory != "" {
 		return k.write(files)
 	}
+	if isLoopback(server) {
+		fmt.Fprintf(k.errOut, "warning: %s is an address of this machine: no Pod reaches it. Give the address that Pods use with --daemon-server.\n", server)
+	}
 	return k.printSecret(files)
+}
+
+// isLoopback reports whether a server is at an address that means another machine, or none, in a Pod.
+func isLoopback(server string) bool {
+	at, err := url.Parse(server)
+	return err == nil && (at.Hostname() == "localhost" || net.ParseIP(at.Hostname()).IsLoopback())
 }
 
 // authorityOf returns the CA that verifies the API server's certificate; empty if the system's

@@ -85,12 +85,15 @@ func (d *differ) assumed(ctx context.Context, visit func(judge.Facts) error) err
 			err = d.inNamespace(ctx, m.ref.Name, once)
 		case d.mayBeSource(m.ref):
 			err = errors.Join(d.one(ctx, m.ref, m.obj, once), d.scaled(ctx, m, once))
-		case render.ReadWishes(m.written.GetAnnotations()).Ask():
-			d.tell("%s: not mirrored: its resource is not in the configuration", m.ref.Identity())
+		default:
+			err = d.one(ctx, m.ref, m.written, once)
 		}
 		if err != nil {
 			return err
 		}
+	}
+	if n := len(slices.DeleteFunc(all, func(m manifest) bool { return !d.refused.Has(m.ref.Identity()) })); n > 0 {
+		return fmt.Errorf("refused on some cluster, as said above: %d of these objects", n)
 	}
 	return nil
 }

@@ -155,6 +155,7 @@ func (c *checker) checkRights(ctx context.Context, rights []right, hint string) 
 		}
 		if len(missing) > 0 {
 			c.fail(hint, "may not %s %s", strings.Join(missing, ", "), r)
+			hint = "" // said once
 			continue
 		}
 		c.pass("may %s %s", strings.Join(r.verbs, ", "), r)

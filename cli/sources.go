@@ -112,7 +112,7 @@ func (s *sources) readConfiguration(ctx context.Context, client kubernetes.Inter
 	}
 	s.status = v.status
 	if v.absence != "" {
-		s.warn(aboutLeader, "no replica of karmada-mirror leads, so nothing is written: "+v.absence+". See karmada-mirror check.")
+		s.warn(aboutLeader, v.withoutLeader())
 	}
 	configuration, told, isKnown := v.inForce()
 	if told != "" {

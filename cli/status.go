@@ -109,7 +109,7 @@ func (s *statusCommand) run(ctx context.Context, args []string) error {
 	}
 	for _, member := range s.members {
 		if s.survey.Cluster(member) == nil && !s.survey.HidesClusters() {
-			return misuse("there is no cluster %q (kubectl get clusters)", member)
+			return fmt.Errorf("there is no cluster %q (kubectl get clusters)", member)
 		}
 	}
 	err := errors.Join(s.each(ctx, args, s.print), s.printer.flush())
@@ -148,6 +148,9 @@ func (s *statusCommand) nothing(ctx context.Context, args []string) string {
 	}
 	if len(s.members) > 0 || s.labels != "" {
 		return "Nothing that you selected is mirrored here, or asks to be."
+	}
+	if len(args) == 0 && s.configuration != nil {
+		return fmt.Sprintf("Nothing of the %d resources in the daemon's configuration is mirrored here, and nothing asks to be.", len(s.configuration.Resources))
 	}
 	return "Nothing is mirrored here, and nothing asks to be."
 }

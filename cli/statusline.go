@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -175,7 +176,8 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 		if hidden(cluster) && (v.Targets[cluster].Decision == judge.Wanted || line.Waits) {
 			line.Message = "you may not read its Work"
 		} else {
-			line.Operation, line.Message = string(op.Kind), oneLine(messageOf(v, cluster, op, line.Work))
+			message := strings.Replace(messageOf(v, cluster, op, line.Work), fmt.Sprintf("cluster %q: ", cluster), "", 1)
+			line.Operation, line.Message = string(op.Kind), oneLine(message)
 		}
 		isHeld := line.Work != nil && line.Work.DeletionHeld
 		if line.Operation != "" && op.Kind != judge.Wake && !isHeld && (isOverdue(j) || op.IsApproved()) {

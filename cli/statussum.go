@@ -69,7 +69,7 @@ func sumOf(id render.Identity, lines []mirrorStatus, v judge.Verdict) mirrorStat
 	if wave := v.Rollout.Current(); wave != nil {
 		sum.Clusters.Wave = &waveStatus{wave.Number, v.Rollout.Of, len(wave.Clusters), wave.Done}
 		if len(v.Refusals) == 0 {
-			sum.Message = oneLine(fmt.Sprintf("wave %d of %d (%s), %d of %d clusters done: %s", wave.Number, v.Rollout.Of, wave.Text, wave.Done, len(wave.Clusters), wave.WaitsFor()))
+			sum.Message = oneLine(fmt.Sprintf("wave %d of %d: %s; done: %d of %d clusters (%s)", wave.Number, v.Rollout.Of, wave.WaitsFor(), wave.Done, len(wave.Clusters), wave.Text))
 		}
 	}
 	return sum

@@ -195,6 +195,10 @@ func (v *view) notInForce() string {
 	return fmt.Sprintf("the daemon, %s, rejects its configuration: %s%s", v.status.Version, v.status.Rejected.Message, stays)
 }
 
+func (v *view) withoutLeader() string {
+	return "no replica of karmada-mirror leads, so nothing is written: " + v.absence + ". See karmada-mirror check."
+}
+
 const correctIt = "Correct it: karmada-mirror validate -f FILE."
 
 func stamp(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -42,13 +42,12 @@ func newEvents(config *rest.Config) (*events, error) {
 // Record implements mirror.Events. An Event is named after its content: a new leader finds every problem again, and
 // updates the time of the Event.
 func (e *events) Record(ctx context.Context, at time.Time, about *corev1.ObjectReference, eventType, reason, message string) error {
-	const component = "karmada-mirror"
 	now := metav1.NewTime(at)
 	event := &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: about.Namespace},
 		InvolvedObject: *about, Type: eventType, Reason: reason, Message: message,
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
-		Source: corev1.EventSource{Component: component}, ReportingController: component,
+		Source: corev1.EventSource{Component: mirror.EventSource}, ReportingController: mirror.EventSource,
 	}
 	if event.Namespace == "" {
 		event.Namespace = metav1.NamespaceDefault

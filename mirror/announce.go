@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -22,6 +23,8 @@ const (
 	// EventsPerSecond limits how fast Events are recorded: one mistake in a Namespace or one cluster that leaves may
 	// affect very many objects.
 	EventsPerSecond = 50
+	// EventSource is what Events say of who wrote them.
+	EventSource = gather.EventSource
 	// eventRetry is when to record an Event again that could not be recorded; the pause doubles each time, up to maxEventRetry.
 	// maxEventAge is for how long, unless what it says is in force.
 	eventRetry    = 30 * time.Second

@@ -59,6 +59,15 @@ func ParseIdentity(s string) (Identity, error) {
 	return i, nil
 }
 
+// Arguments returns it as kubectl takes it.
+func (i Identity) Arguments() string {
+	arguments := strings.ToLower(i.GroupKind().String()) + " " + i.Name
+	if i.Namespace != "" {
+		arguments += " -n " + i.Namespace
+	}
+	return arguments
+}
+
 // GroupKind is the kind of the source.
 func (i Identity) GroupKind() schema.GroupKind {
 	return schema.GroupKind{Group: i.Group, Kind: i.Kind}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -160,12 +162,7 @@ func hintFor(f Facts, cluster string, target Target) string {
 
 // freeing says how to let one object go that only our finalizer keeps.
 func freeing(id render.Identity) string {
-	namespace := ""
-	if id.Namespace != "" {
-		namespace = " -n " + id.Namespace
-	}
-	return fmt.Sprintf("kubectl edit %s %s%s, and remove %s from metadata.finalizers: this frees only this object, and leaves its Works",
-		strings.ToLower(id.GroupKind().String()), id.Name, namespace, render.WorksFinalizer)
+	return fmt.Sprintf("kubectl edit %s, and remove %s from metadata.finalizers: this frees only this object, and leaves its Works", id.Arguments(), render.WorksFinalizer)
 }
 
 func explainSource(f Facts) []Step {
@@ -177,6 +174,14 @@ func explainSource(f Facts) []Step {
 	switch s := f.Source; {
 	case f.Unknown != "":
 		add(false, f.Unknown, f.Hint)
+		if s != nil && s.Asks && f.ID.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
+			add(true, "its default is "+s.Wishes.String(), "")
+			for _, name := range s.Terms.Names() {
+				if f.Clusters[name].State == ClusterMissing {
+					add(false, fmt.Sprintf("no cluster %q has joined yet", name), UnknownCluster.Hint())
+				}
+			}
+		}
 		if s != nil && s.Leaving && s.Finalized {
 			add(false, "it is being deleted, and the finalizer "+render.WorksFinalizer+" keeps it: no daemon removes it outside the configuration", freeing(f.ID))
 		}
