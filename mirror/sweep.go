@@ -101,7 +101,8 @@ func (c *Controller) isDue(j judge.Judgement) bool {
 		return true
 	}
 	for _, op := range j.Plan {
-		if !c.memory.Holds(j.Verdict, op) && op.Kind != judge.Delete && op.Kind != judge.Wake {
+		isRead := op.Kind == judge.Create && c.memory.FindsAgain(j.Verdict.ID, op.Cluster)
+		if !isRead && !c.memory.Holds(j.Verdict, op) && op.Kind != judge.Delete && op.Kind != judge.Wake {
 			return true
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/queue"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
@@ -65,6 +66,10 @@ func TestSweep(t *testing.T) {
 			during: reconcile},
 		"BehindTheFence": {reason: "for what a new leader's cache has not seen yet, there will be an event", state: func(s *apiServer) { s.list(configMaps, object) },
 			before: func(c *Controller, _ *queue.Queue) { c.fence.Store(new("200")) }},
+		"Stranger": {reason: "another's Work that lacks our label, and is to be read again in a moment", state: func(s *apiServer) { s.list(configMaps, object) },
+			before: func(c *Controller, _ *queue.Queue) { meetStranger(c) }},
+		"StrangerLeft": {reason: "the same, if it is not read again", state: func(s *apiServer) { s.list(configMaps, object) },
+			before: func(c *Controller, _ *queue.Queue) { meetStranger(c); c.memory.Overdue() }, found: true},
 		"Stopping": {reason: "a replica that stops leading leaves what it has not synced to the next leader", state: func(s *apiServer) { s.list(configMaps, object) },
 			before: func(_ *Controller, q *queue.Queue) { q.Add(sample.Page); q.ShutDown(); q.Get(); q.Done(sample.Page) }},
 		"Unwatched": {reason: "a source that cannot be judged is not reported",
@@ -114,6 +119,12 @@ func TestSweep(t *testing.T) {
 			}
 		})
 	}
+}
+
+// meetStranger lets a create find another's Work, a while ago.
+func meetStranger(c *Controller) {
+	c.memory.Meet(sample.Page, "m1", state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")))
+	c.Clock.(interface{ Step(time.Duration) }).Step(memory.AwaitCache)
 }
 
 // TestSweepPeriod: sweeps come once a period, jittered, or never.

@@ -104,6 +104,12 @@ func (m *Memory) HasMet(id render.Identity, cluster, name string) bool {
 	return ok
 }
 
+// FindsAgain reports whether a stranger on a cluster will be read again, since Overdue has yet to return its source.
+func (m *Memory) FindsAgain(id render.Identity, cluster string) bool {
+	met := m.read(id, cluster).strangers
+	return met != nil && slices.ContainsFunc(met[:], func(found stranger) bool { return found.work != nil && !found.returned })
+}
+
 func (s stranger) isOld(now time.Time) bool { return s.work != nil && !now.Before(s.until) }
 
 // OldStrangers returns the strangers of a source that must be read again.

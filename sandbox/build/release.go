@@ -24,7 +24,7 @@ const KarmadaVariable = "SANDBOX_KARMADA"
 const KubernetesVariable = "SANDBOX_KUBERNETES"
 
 // newer are the versions of Kubernetes whose kube-apiserver can be compiled.
-var newer = []string{"v1.36.3"}
+var newer = []string{"v1.36.3", "v1.37.2"}
 
 // older are the other versions of Karmada that can be compiled, each with the newest's Kubernetes.
 var older = []string{"v1.17.1"}
