@@ -511,11 +511,9 @@ func (m *machine) hasObject(k model.Key, at time.Time) bool {
 // isHeldUp reports whether a cluster keeps what it has, for as long as it takes: it is suspended, or an earlier wave
 // cannot be given its content or come through with it, or as many of its own as its wave allows at once.
 func (m *machine) isHeldUp(world *model.World, of target, there map[string]*unstructured.Unstructured) bool {
-	if !world.InWaves(of.key) {
-		return false
-	}
-	if _, like := world.Of(of.key, of.cluster); like.Suspended {
-		return true
+	_, like := world.Of(of.key, of.cluster)
+	if like.Suspended || !world.InWaves(of.key) {
+		return like.Suspended && (world.InWaves(of.key) || isBarred(there[model.WorkKey(of.cluster, of.key)], like))
 	}
 	number, atOnce := world.WaveOf(of.key, of.cluster)
 	beside := 0 // in its own wave, each of those may have the content
@@ -530,6 +528,13 @@ func (m *machine) isHeldUp(world *model.World, of target, there map[string]*unst
 		}
 	}
 	return beside >= atOnce
+}
+
+// isBarred reports whether a Work carries an object that was deleted, and that Kubernetes lets no one change into the one that was created
+// again: to replace it, its Work is deleted, and of a suspended one nothing new would come.
+func isBarred(work *unstructured.Unstructured, like model.Copy) bool {
+	has, err := model.CopyOf(cmp.Or(work, &unstructured.Unstructured{}))
+	return err == nil && has.UID != like.UID && has.Content.Payload["immutable"] == true && !equality.Semantic.DeepEqual(has.Content.Payload, like.Content.Payload)
 }
 
 // judgeHeldUp checks that a Work that is held up has stayed, or stayed suspended, and what takes effect at once.
