@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -79,6 +81,7 @@ func (c *Controller) enqueueChoosing(cluster *state.Cluster, matters func(render
 	objects, namespaces := c.caches.AffectedBy(nil, cluster)
 	for _, o := range objects {
 		enqueue(o.ID)
+		c.enqueueFollowers(o.ID, matters, sets.New(o.ID))
 	}
 	for _, n := range namespaces {
 		for o := range c.caches.ObjectsIn(n.Name) {

@@ -92,6 +92,22 @@ func (c *Controller) enqueueObject(o *state.Object) {
 	for id := range c.caches.OwnedBy(o.ID) {
 		c.enqueue(id)
 	}
+	c.enqueueFollowers(o.ID, func(render.Identity) bool { return true }, sets.New(o.ID))
+}
+
+// enqueueFollowers requests a sync of what follows an object, and of what follows that.
+func (c *Controller) enqueueFollowers(id render.Identity, matters func(render.Identity) bool, seen sets.Set[render.Identity]) {
+	for o := range c.caches.FollowersOf(id) {
+		if seen.Has(o.ID) {
+			continue
+		}
+		seen.Insert(o.ID)
+		if matters(o.ID) {
+			c.enqueue(o.ID)
+			c.enqueueNeeding(o.ID)
+		}
+		c.enqueueFollowers(o.ID, matters, seen)
+	}
 }
 
 // enqueueNeeding requests a sync of the workloads whose Pods need an object.

@@ -6,6 +6,8 @@ const (
 	ClustersAnnotation = "karmada.target/clusters"
 	// ClusterSelectorAnnotation is a label selector over Cluster objects.
 	ClusterSelectorAnnotation = "karmada.target/cluster-selector"
+	// FollowsAnnotation lists objects of the same namespace: it is mirrored wherever they are; see parseLeaders.
+	FollowsAnnotation = "karmada.target/follows"
 	// SuspendAnnotation, "true", makes Karmada stop applying the Works; terms as in
 	// ClustersAnnotation name those of some clusters.
 	SuspendAnnotation = "karmada.target/suspend"

@@ -41,6 +41,8 @@ type termLists struct {
 	names, globs, notNames, notGlobs []string
 	selector                         labels.Selector
 	selectorText                     string
+	// or are others of which each selects clusters by itself.
+	or []Terms
 }
 
 // size is how many terms there are, and how many of them are globs.
@@ -216,27 +218,34 @@ func isLabel(term string) bool {
 // wherever they are in the list.
 func (t Terms) Matches(cluster string, of labels.Set) bool {
 	l := t.get()
-	if t.Excludes(cluster) {
-		return false
-	}
-	return contains(l.names, cluster) || matchesCluster(l.globs, cluster) || l.selector != nil && selected(l.selector, of)
+	isOwn := contains(l.names, cluster) || matchesCluster(l.globs, cluster) || l.selector != nil && selected(l.selector, of)
+	return isOwn && !l.excludes(cluster) || slices.ContainsFunc(l.or, func(other Terms) bool { return other.Matches(cluster, of) })
 }
 
-// Excludes reports whether an exclusion matches a cluster.
+// Excludes reports whether an exclusion matches a cluster, and nothing else can select it.
 func (t Terms) Excludes(cluster string) bool {
 	l := t.get()
-	return contains(l.notNames, cluster) || matchesCluster(l.notGlobs, cluster)
+	return l.excludes(cluster) && !slices.ContainsFunc(l.or, func(other Terms) bool { return !other.Excludes(cluster) })
+}
+
+func (t termLists) excludes(cluster string) bool {
+	return contains(t.notNames, cluster) || matchesCluster(t.notGlobs, cluster)
 }
 
 // Names returns the clusters named literally and not excluded, sorted.
 func (t Terms) Names() []string {
 	var names []string
-	for _, name := range t.get().names {
-		if t.Matches(name, nil) {
+	l := t.get()
+	for _, name := range l.names {
+		if !l.excludes(name) {
 			names = append(names, name)
 		}
 	}
-	return names
+	for _, other := range l.or {
+		names = append(names, other.Names()...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // GlobsWithout returns the globs that match none of some clusters.
@@ -247,10 +256,14 @@ func (t Terms) GlobsWithout(clusters []string) []string {
 }
 
 // HasSelector reports whether clusters are chosen by their labels.
-func (t Terms) HasSelector() bool { return t.get().selector != nil }
+func (t Terms) HasSelector() bool {
+	return t.get().selector != nil || slices.ContainsFunc(t.get().or, Terms.HasSelector)
+}
 
 // IsOpen reports whether clusters that are not named may match.
-func (t Terms) IsOpen() bool { return len(t.get().globs) > 0 || t.HasSelector() }
+func (t Terms) IsOpen() bool {
+	return len(t.get().globs) > 0 || t.HasSelector() || slices.ContainsFunc(t.get().or, Terms.IsOpen)
+}
 
 // Index returns the keys under which to find these terms when a cluster changes. Only
 // terms with a key for which KeyMatches returns true can match the cluster.
@@ -276,7 +289,7 @@ func KeyMatches(key, cluster string, of labels.Set) bool {
 func (t Terms) Equal(u Terms) bool {
 	a, b := t.get(), u.get()
 	return slices.Equal(a.names, b.names) && slices.Equal(a.globs, b.globs) && a.selectorText == b.selectorText &&
-		slices.Equal(a.notNames, b.notNames) && slices.Equal(a.notGlobs, b.notGlobs)
+		slices.Equal(a.notNames, b.notNames) && slices.Equal(a.notGlobs, b.notGlobs) && slices.EqualFunc(a.or, b.or, Terms.Equal)
 }
 
 func contains(sorted []string, s string) bool {

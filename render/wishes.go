@@ -11,7 +11,7 @@ import (
 // Wishes are what an object asks for by its annotations, or a Namespace for the
 // objects in it. The zero value asks for nothing. Equal wishes mean the same.
 type Wishes struct {
-	clusters, selector, suspend, preserve, conflict, replicas, expand, deletion, waves, bake, deadline wish
+	clusters, selector, follows, suspend, preserve, conflict, replicas, expand, deletion, waves, bake, deadline wish
 	// fence is the Namespace's list, whose exclusions hold whatever an object says.
 	fence wish
 }
@@ -34,7 +34,7 @@ type annotation struct {
 // annotations returns all wishes, those for clusters first.
 func (w *Wishes) annotations() []annotation {
 	return []annotation{
-		{ClustersAnnotation, &w.clusters}, {ClusterSelectorAnnotation, &w.selector},
+		{ClustersAnnotation, &w.clusters}, {ClusterSelectorAnnotation, &w.selector}, {FollowsAnnotation, &w.follows},
 		{SuspendAnnotation, &w.suspend}, {PreserveOnDeletionAnnotation, &w.preserve}, {ConflictResolutionAnnotation, &w.conflict},
 		{ReplicasAnnotation, &w.replicas}, {ExpandAnnotation, &w.expand}, {DeletionAnnotation, &w.deletion},
 		{WavesAnnotation, &w.waves}, {WaveBakeAnnotation, &w.bake}, {WaveDeadlineAnnotation, &w.deadline},
@@ -55,7 +55,7 @@ func IsAnnotation(key string) bool {
 }
 
 // Ask reports whether the wishes choose clusters.
-func (w Wishes) Ask() bool { return w.clusters.given || w.selector.given }
+func (w Wishes) Ask() bool { return w.clusters.given || w.selector.given || w.follows.given }
 
 // InheritsClusters reports whether the list of clusters is the Namespace's.
 func (w Wishes) InheritsClusters() bool { return w.clusters.given && w.clusters.inherited }
@@ -67,7 +67,7 @@ func (w Wishes) InheritsTargets() bool {
 
 // TargetsAs reports whether the wishes choose clusters in the same words as others.
 func (w Wishes) TargetsAs(other Wishes) bool {
-	return w.clusters.value == other.clusters.value && w.selector.value == other.selector.value
+	return w.clusters.value == other.clusters.value && w.selector.value == other.selector.value && w.follows.value == other.follows.value
 }
 
 // OptOut reports whether the wishes opt out of the Namespace's targets.
@@ -75,11 +75,11 @@ func (w Wishes) OptOut() bool { return w.clusters.isBlank() }
 
 // Over returns the wishes of an object whose Namespace has defaults: each annotation
 // replaces the Namespace's, but the Namespace's exclusions always hold. An object that opts
-// out inherits no targets; if the Namespace has none, the object still opts out.
+// out, or follows others, inherits no targets; if the Namespace has none, the object still opts out.
 func (w Wishes) Over(defaults Wishes) Wishes {
-	w.fence = defaults.clusters.inherit()
-	if w.OptOut() {
-		if defaults.Ask() || w.selector.given {
+	w.fence, defaults.follows = defaults.clusters.inherit(), wish{}
+	if w.OptOut() || w.follows.given {
+		if w.OptOut() && (defaults.Ask() || w.selector.given || w.follows.given) {
 			w.clusters = wish{}
 		}
 		defaults.clusters, defaults.selector = wish{}, wish{}
@@ -144,7 +144,7 @@ func (w Wishes) String() string {
 
 // Targets lists the annotations that choose clusters, as in String.
 func (w Wishes) Targets() string {
-	return Wishes{clusters: w.clusters, selector: w.selector, fence: w.fence}.String()
+	return Wishes{clusters: w.clusters, selector: w.selector, follows: w.follows, fence: w.fence}.String()
 }
 
 // HasOptedOut reports whether an object opts out of what its Namespace chooses.
@@ -153,7 +153,7 @@ func (w Wishes) HasOptedOut() bool { return w.fence.given && !w.Ask() }
 // Command returns the arguments of kubectl annotate that choose the same clusters.
 func (w Wishes) Command() string {
 	var given []string
-	for _, annotation := range w.annotations()[:2] {
+	for _, annotation := range w.annotations()[:3] {
 		if annotation.given {
 			given = append(given, shellAssignment(annotation.key, annotation.value))
 		}
@@ -188,6 +188,9 @@ func (w Wishes) Check() (err error) {
 		if terms, err = w.Terms(); err != nil {
 			return err
 		}
+	}
+	if err := w.checkLeaders(); err != nil {
+		return err
 	}
 	if _, err := w.Options(); err != nil {
 		return err

@@ -39,7 +39,7 @@ func addDependencies(f *judge.Facts, namespace *state.Namespace, s store) {
 		case o != nil && (o.System == render.SystemOwn || o.System == render.SystemEverywhere || o.Claim() != ""): // others bring it to the members
 			continue
 		case o != nil && isWatched:
-			needed = judge.SourceOf(o, namespace.Wishes)
+			needed = sourceOf(o, namespace, s)
 		case o != nil: // another daemon may mirror it
 			needed.Owner, _ = o.Owner()
 		}
@@ -122,6 +122,9 @@ func (c *Caches) DependingOn(kind schema.GroupKind) sets.Set[render.Identity] {
 				}
 			}
 		}
+	}
+	for o := range c.following(anyLeader) {
+		sources.Insert(o.ID)
 	}
 	if state.IsAutoscaler(kind) {
 		for w := range c.Works() {

@@ -3,6 +3,7 @@ package gather
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -56,7 +57,20 @@ func (c *Caches) facts(id render.Identity) judge.Facts {
 		f.Unknown, f.Unwatched = unknown, true
 	}
 	c.surround(&f, namespace, c)
+	c.ageByLeaders(&f)
 	return f
+}
+
+// ageByLeaders lowers the version of facts to that of the oldest cache of a leader.
+func (c *Caches) ageByLeaders(f *judge.Facts) {
+	if f.Source == nil {
+		return
+	}
+	for _, leader := range f.Source.Leaders {
+		if w, isWatched := c.sources.ByKind(leader.GroupKind()); isWatched && state.IsOlder(w.Status().ResourceVersion, f.Version) {
+			f.Version = w.Status().ResourceVersion
+		}
+	}
 }
 
 // watchOf returns the watch for a source's kind, or says why there is none to rely on.
@@ -151,6 +165,9 @@ type store interface {
 	autoscalersOf(render.Identity) iter.Seq[*state.Object]
 	// owner returns the owner of a source, if the configuration includes it; nil, false if it should be there, and is not.
 	owner(of, owner render.Identity) (o *state.Object, isKnown bool)
+	// kindOf returns the kind that a user names, and leader an object that another follows: nil if it does not exist, or that is unknown.
+	kindOf(name string) (schema.GroupKind, error)
+	leader(render.Identity) (o *state.Object, unknown string)
 	// needed returns an object that Pods need; nil if it does not exist, which isAbsent tells, or that is not known. The daemon knows
 	// nothing of what it does not watch.
 	needed(render.Identity) (o *state.Object, isAbsent bool)
@@ -176,6 +193,9 @@ type store interface {
 func surround(f *judge.Facts, namespace *state.Namespace, s store) {
 	configuration := s.inForce()
 	reserve(f.Source, configuration)
+	if f.Source != nil {
+		follow(f.Source, namespace, s)
+	}
 	addWorks(f, s)
 	addNeeding(f, s)
 	addScale(f, s)
@@ -292,6 +312,7 @@ func clusterFactsOf(cluster *state.Cluster) judge.ClusterFacts {
 // Seen is everything in the caches that the deletions of a source's Works rest on.
 type Seen struct {
 	configuration, source, namespace any
+	leaders                          []any
 	// clusters are those of the Works. Each matters to the deletion there.
 	clusters map[string]*state.Cluster
 }
@@ -310,7 +331,7 @@ func (c *Caches) Seen(id render.Identity) Seen {
 // Cluster reports every few seconds, which matters to nothing.
 func (c *Caches) StillHolds(seen Seen, id render.Identity, cluster string, byLabels bool) bool {
 	now := c.seenOf(id)
-	if now.configuration != seen.configuration || now.source != seen.source || now.namespace != seen.namespace {
+	if now.configuration != seen.configuration || now.source != seen.source || now.namespace != seen.namespace || !slices.Equal(now.leaders, seen.leaders) {
 		return false
 	}
 	before, after := seen.clusters[cluster], c.Cluster(cluster)
@@ -329,6 +350,9 @@ func (c *Caches) seenOf(id render.Identity) (seen Seen) {
 	seen.configuration = c.configuration.Load()
 	if w, _ := c.watchOf(id); w != nil {
 		seen.source, _, _ = w.Get(id.Namespace, id.Name)
+		if o, ok := seen.source.(*state.Object); ok && o.Wishes().Follows() {
+			seen.leaders = c.leadersOf(o)
+		}
 	}
 	seen.namespace, _, _ = c.namespaces.Get("", id.Namespace)
 	return seen

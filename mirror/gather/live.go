@@ -159,7 +159,7 @@ func (c *Caches) HasWorks(ctx context.Context, source *judge.Source) (bool, erro
 	var reads errgroup.Group
 	reads.SetLimit(readsInFlight)
 	for cluster := range each[state.Cluster](c.clusters.List()) {
-		if terms.Matches(cluster.Name, cluster.Labels) {
+		if terms.Matches(cluster.Name, cluster.Labels) || source.Wishes.Follows() {
 			reads.Go(func() (err error) {
 				defer state.Catch(&err)
 				has, err := c.hasWork(ctx, source.ID, cluster.Name)

@@ -261,6 +261,8 @@ const (
 	scaleIndex = "scale"
 	// ownerIndex finds objects by the one whose controller made them, without its namespace.
 	ownerIndex = "owner"
+	// followsIndex finds objects by those that they follow, by namespace and name.
+	followsIndex = "follows"
 	// variableIndex finds objects by the variables in their content.
 	variableIndex = "variable"
 	// needsIndex finds workloads, and Works of those in waves, by what their Pods need.
@@ -272,7 +274,7 @@ const (
 )
 
 func objectIndexers() cache.Indexers {
-	return cache.Indexers{termIndex: indexByTerm, scaleIndex: indexByScaled, ownerIndex: indexByOwner, needsIndex: indexByNeeds, variableIndex: indexByVariable, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+	return cache.Indexers{termIndex: indexByTerm, scaleIndex: indexByScaled, ownerIndex: indexByOwner, followsIndex: indexByLeaders, needsIndex: indexByNeeds, variableIndex: indexByVariable, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 }
 
 func workIndexers() cache.Indexers {

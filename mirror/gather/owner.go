@@ -41,7 +41,7 @@ func ownerOf(of *judge.Source, namespace *state.Namespace, s store) (_ owner, is
 	if o.ID.Namespace == "" {
 		namespace = &state.Namespace{}
 	}
-	source := judge.SourceOf(o, namespace.Wishes)
+	source := sourceOf(o, namespace, s)
 	if !source.Asks || source.Refusal != nil {
 		return owner{}, true
 	}

@@ -63,6 +63,7 @@ func On(f Facts) Judgement {
 //	present                     yes            joined       ours/–   Wanted
 //	not wanted                  –              a workload in waves needs it  ours  Unknown
 //	present, a definition       no             –            ours     Unknown
+//	present, its leader not known  no          –            ours     Unknown
 //	present, by the cache       no             –            ours     Unknown, unproven
 //	present, by a live read     no             –            ours     Unwanted
 func Decide(f Facts) Verdict {
@@ -96,6 +97,9 @@ func Decide(f Facts) Verdict {
 	if unknown := UnknownNames(f); unknown != nil {
 		v.Refusals = AddRefusal(v.Refusals, *unknown)
 	}
+	if f.Unknown == "" && f.Source != nil && f.Source.Doubt != "" {
+		v.Refusals = AddRefusal(v.Refusals, Refusal{Reason: InvalidAnnotation, Message: render.FollowsAnnotation + ": " + f.Source.Doubt})
+	}
 	rollOut(f, &r, &v)
 	v.replace(f)
 	v.decideOperations(f)
@@ -124,7 +128,7 @@ func UnknownNames(f Facts) *Refusal {
 		}
 	}
 	matches := func(cluster string) bool { return f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels) }
-	isKnown := !f.ClustersHidden || !f.Source.Terms.IsOpen()
+	isKnown := f.Source.Doubt == "" && (!f.ClustersHidden || !f.Source.Terms.IsOpen())
 	if isKnown && f.ID.GroupKind() != state.DefinitionKind && !slices.ContainsFunc(f.Targets(), matches) { // a missing one has a refusal of its own
 		all = AddRefusal(all, Refusal{Reason: UnknownCluster, Message: "it asks for " + f.Source.Wishes.Targets() + ", which matches no cluster", Elsewhere: f.Source.Wishes.InheritsTargets()})
 	}
@@ -219,6 +223,8 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 		return refused(f, cluster), refusalOf(f, cluster)
 	case !f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels) && f.ID.GroupKind() == state.DefinitionKind:
 		return Target{Decision: Unknown, Because: "a definition stays as long as it exists"}, nil
+	case !f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels) && f.Source.Doubt != "":
+		return Target{Decision: Unknown, Because: f.Source.Doubt}, nil
 	case !f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels):
 		if f.Source.Terms.HasSelector() && f.Clusters[cluster].State == ClusterMissing {
 			return Target{Decision: Unknown, Because: "there is no such cluster, so its labels are unknown"}, nil

@@ -201,6 +201,8 @@ func explainSource(f Facts) []Step {
 	case !add(true, asksFor(s), ""):
 	case s.Refusal != nil:
 		add(false, fmt.Sprintf("%s: %s", s.Refusal.Reason, s.Refusal.Message), s.Refusal.Reason.Hint())
+	case s.Doubt != "":
+		add(false, s.Doubt, InvalidAnnotation.Hint())
 	case add(true, "no other controller claims it", "") && s.Deleted.IsZero():
 	default:
 		add(false, deletedSource, "see what the finalizer waits for; to delete the objects in the members at once, annotate it: "+render.DeletionAnnotation+"=foreground")
@@ -212,5 +214,9 @@ func asksFor(s *Source) string {
 	if s.ID.GroupKind() == state.DefinitionKind {
 		return "it goes along with objects of its kind: " + strings.Join(s.Terms.Names(), ", ")
 	}
-	return "it asks for " + s.Wishes.String()
+	asks := "it asks for " + s.Wishes.String()
+	for i, leader := range s.Leaders {
+		asks += []string{", and goes where these go: ", ", "}[min(i, 1)] + leader.String()
+	}
+	return asks
 }

@@ -127,7 +127,7 @@ func (f Facts) IsAs(before Facts, clusters []string) bool {
 
 func (s *Source) isAs(before *Source) bool {
 	isSame := s.ResourceVersion == before.ResourceVersion || s.Template != nil && before.Template != nil && s.Template.Digest() == before.Template.Digest()
-	return isSame && (s.Refusal == nil) == (before.Refusal == nil) && s.UID == before.UID && s.Wishes == before.Wishes && s.Finalized == before.Finalized && s.Deleted.Equal(before.Deleted)
+	return isSame && (s.Refusal == nil) == (before.Refusal == nil) && s.UID == before.UID && s.Wishes == before.Wishes && s.Terms.Equal(before.Terms) && s.Doubt == before.Doubt && s.Finalized == before.Finalized && s.Deleted.Equal(before.Deleted)
 }
 
 func (c ClusterFacts) isAs(before ClusterFacts) bool {

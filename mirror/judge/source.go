@@ -3,6 +3,7 @@ package judge
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -34,6 +35,10 @@ type Source struct {
 	Leaving   bool
 	// Terms are the parsed targets; the zero value matches no cluster.
 	Terms render.Terms
+	// Leaders are the objects that it follows, and those that they follow; Doubt is why it is not known where some of them go: a Work
+	// that nothing else asks for then stays.
+	Leaders []render.Identity
+	Doubt   string
 	// Options are everything else that it asks for.
 	Options render.Options
 	// Differences are what it asks for that makes its Works differ by cluster.
@@ -158,6 +163,29 @@ func (s *Source) read(o *state.Object) {
 		return
 	}
 	s.Template = o.Content.Manifest.Template(s.Options)
+}
+
+// Follow adds the clusters of a leader, and what is not known about these.
+func (s *Source) Follow(leader *Source) {
+	switch {
+	case leader.Refusal != nil:
+		s.Doubt = fmt.Sprintf("%s, which it follows, is refused: %s: %s", leader.ID, leader.Refusal.Reason, leader.Refusal.Message)
+	case leader.Doubt != "":
+		s.Doubt = leader.Doubt
+	}
+	if leader.Asks {
+		s.Terms = s.Terms.Or(leader.Terms)
+	}
+}
+
+// RefuseCircle refuses a source that follows itself, or what does.
+func (s *Source) RefuseCircle(circle []render.Identity) {
+	var names []string
+	for _, id := range circle {
+		names = append(names, id.String())
+	}
+	s.Terms, s.Template, s.Unread = render.Terms{}, nil, false
+	s.refuse(InvalidAnnotation, render.FollowsAnnotation+": objects follow each other in a circle: "+strings.Join(names, ", "))
 }
 
 func invalid(err error) *Refusal {

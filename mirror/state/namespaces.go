@@ -30,7 +30,7 @@ type Namespace struct {
 // NewNamespace reduces a Namespace to what the cache keeps of it.
 func NewNamespace(u *unstructured.Unstructured) *Namespace {
 	n := &Namespace{Meta: keepMeta(u), Labels: u.GetLabels(), Wishes: render.ReadWishes(u.GetAnnotations())}
-	if err := n.Wishes.Check(); err != nil {
+	if err := n.Wishes.CheckDefaults(); err != nil {
 		n.Invalid = err.Error()
 	}
 	return n

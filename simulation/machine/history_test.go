@@ -97,11 +97,12 @@ func (h history) possibleBy(of target, from, read, to time.Time) []outcome {
 	var objects, namespaces, clusters []*model.Object
 	var configurations []*model.Configuration
 	var policies []map[model.Key]*model.Policy
+	var beside []map[model.Key]*model.Object
 	for _, m := range h {
 		if m.from.After(to) || !m.until.IsZero() && m.until.Before(from) {
 			continue
 		}
-		objects = appendNew(objects, m.Objects[of.key])
+		objects, beside = appendNew(objects, m.Objects[of.key]), appendBeside(beside, m.World, of.key)
 		namespaces = appendNew(namespaces, m.Namespaces[of.key.Namespace])
 		clusters = appendNew(clusters, m.Clusters[of.cluster])
 		if !m.until.IsZero() && m.until.Before(read) {
@@ -122,18 +123,39 @@ func (h history) possibleBy(of target, from, read, to time.Time) []outcome {
 			for _, cluster := range clusters {
 				for _, configuration := range configurations {
 					for _, policies := range policies {
-						w := &model.World{
-							Objects: one(of.key, object), Namespaces: one(of.key.Namespace, namespace), Clusters: one(of.cluster, cluster),
-							Policies: policies, Configuration: configuration,
+						for _, leaders := range beside {
+							w := &model.World{
+								Objects: one(of.key, object), Namespaces: one(of.key.Namespace, namespace), Clusters: one(of.cluster, cluster),
+								Policies: policies, Configuration: configuration,
+							}
+							if len(leaders) > 0 && object != nil {
+								maps.Copy(w.Objects, leaders)
+							}
+							state, like := w.Of(of.key, of.cluster)
+							all = append(all, outcome{state, like})
 						}
-						state, like := w.Of(of.key, of.cluster)
-						all = append(all, outcome{state, like})
 					}
 				}
 			}
 		}
 	}
 	return all
+}
+
+// appendBeside appends what an object may follow, if that is not yet among them.
+func appendBeside(all []map[model.Key]*model.Object, w *model.World, k model.Key) []map[model.Key]*model.Object {
+	leaders := map[model.Key]*model.Object{}
+	if o := w.Objects[k]; o != nil && o.Annotations[followsKey] != "" {
+		for other, o := range w.Objects {
+			if other.Namespace == k.Namespace && other != k {
+				leaders[other] = o
+			}
+		}
+	}
+	if slices.ContainsFunc(all, func(known map[model.Key]*model.Object) bool { return maps.Equal(known, leaders) }) {
+		return all
+	}
+	return append(all, leaders)
 }
 
 // leaving are objects that have been deleted as they are until their finalizers are gone: what they

@@ -174,8 +174,8 @@ func (w *World) share(k Key, asked request, cluster string) (share int64, isDivi
 		return 0, false
 	}
 	weight := map[string]int64{}
-	for name, joined := range w.Clusters {
-		if !asked.fits(name, joined) {
+	for name := range w.Clusters {
+		if fits, _, _ := w.fits(k, asked, name); !fits {
 			continue
 		}
 		highest, isMatched := int64(0), false

@@ -132,8 +132,11 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 		return Stays, Copy{}
 	}
 	joined := w.Clusters[cluster]
+	fits, isUnsure, isCircle := w.fits(k, asked, cluster)
 	switch {
-	case !asked.fits(cluster, joined):
+	case isCircle, !fits && isUnsure:
+		return Stays, Copy{}
+	case !fits:
 		if asked[selectorKey] != "" && joined == nil {
 			return Stays, Copy{} // only its labels would tell whether it is selected
 		}
@@ -175,8 +178,9 @@ func (w *World) Finalizer(k Key) State {
 		return Stays
 	}
 	asked, isWrong := ask(o, w.Namespaces[k.Namespace])
+	_, _, isCircle := w.fits(k, asked, "")
 	switch {
-	case isWrong:
+	case isWrong || isCircle:
 		return Stays
 	case asked.asks() && asked[deletionKey] == "foreground":
 		return Present
@@ -251,9 +255,13 @@ func ask(o, namespace *Object) (r request, isWrong bool) {
 	list, hasList := o.Annotations[clustersKey]
 	_, hasSelector := o.Annotations[selectorKey]
 	isOut := hasList && strings.TrimSpace(list) == ""
+	leaders, hasLeaders := o.Annotations[followsKey]
+	if hasLeaders {
+		r[followsKey], isWrong = leaders, strings.TrimSpace(leaders) == ""
+	}
 	for _, key := range []string{clustersKey, selectorKey, suspendKey, preserveKey, conflictKey, replicasKey, expandKey, deletionKey} {
 		value, given := o.Annotations[key]
-		if namespace != nil && !given && (!isOut || key != selectorKey) {
+		if namespace != nil && !given && (!isOut || key != selectorKey) && (!hasLeaders || key != selectorKey && key != clustersKey) {
 			value, given = namespace.Annotations[key]
 		}
 		if given {
@@ -261,7 +269,7 @@ func ask(o, namespace *Object) (r request, isWrong bool) {
 			isWrong = isWrong || isMistake(key, value)
 		}
 	}
-	if isOut && (hasSelector || namespace.asks()) {
+	if isOut && (hasSelector || hasLeaders || namespace.asks()) {
 		delete(r, clustersKey)
 	}
 	isWrong = isWrong || !r.isSound()
@@ -276,7 +284,9 @@ func ask(o, namespace *Object) (r request, isWrong bool) {
 }
 
 // asks reports whether anything says where to mirror to.
-func (r request) asks() bool { return r[clustersKey] != "" || r[selectorKey] != "" }
+func (r request) asks() bool {
+	return r[clustersKey] != "" || r[selectorKey] != "" || r[followsKey] != ""
+}
 
 // asks reports whether a Namespace says where to mirror its objects.
 func (o *Object) asks() bool {

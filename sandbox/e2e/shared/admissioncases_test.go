@@ -32,6 +32,7 @@ type admissionCase struct {
 func admissionCases() map[string]admissionCase {
 	clusters, selector, suspend, preserve := render.ClustersAnnotation, render.ClusterSelectorAnnotation, render.SuspendAnnotation, render.PreserveOnDeletionAnnotation
 	conflict, replicas, expand := render.ConflictResolutionAnnotation, render.ReplicasAnnotation, render.ExpandAnnotation
+	follows := render.FollowsAnnotation
 	waves, bake, deadline := render.WavesAnnotation, render.WaveBakeAnnotation, render.WaveDeadlineAnnotation
 	many := manyClusters()
 	fenced := annotations{selector: "a=b", clusters: "c2,!c3"}
@@ -42,6 +43,14 @@ func admissionCases() map[string]admissionCase {
 		"Glob":               {reason: "even if it matches only permitted clusters", user: "some", now: annotations{clusters: "c?"}, forbidden: true},
 		"Selector":           {reason: "so does a selector", user: "some", now: annotations{selector: "a=b"}, forbidden: true},
 		"Excluded":           {reason: "an exclusion needs no permission", user: "some", now: annotations{clusters: "c1,!c3"}},
+		"Follows":            {reason: "what is followed may go anywhere", user: "some", now: annotations{follows: "deployment/web"}, forbidden: true},
+		"FollowsOfAll":       {reason: "which permission for all clusters covers", user: "all", now: annotations{follows: "deployment/web"}},
+		"FollowsUnchanged":   {reason: "another user's may stay", user: "some", before: annotations{follows: "deployment/web"}, now: annotations{follows: "deployment/web", "other": "x"}},
+		"FollowsChanged":     {reason: "another leader goes elsewhere", user: "some", before: annotations{follows: "deployment/web"}, now: annotations{follows: "deployment/api"}, forbidden: true},
+		"FollowsNoLonger":    {reason: "to follow nothing needs no permission", user: "some", before: annotations{follows: "deployment/web", clusters: "c3"}, now: annotations{clusters: "c3"}},
+		"FollowsNoMore":      {reason: "unless the Namespace's default applies then", user: "some", above: annotations{clusters: "c3"}, before: annotations{follows: "deployment/web"}, now: annotations{}, forbidden: true},
+		"FollowsInsteadOf":   {reason: "the Namespace's default does not apply", user: "all", above: annotations{clusters: "c3"}, now: annotations{follows: "deployment/web"}},
+		"FollowsOverwriting": {reason: "an option speaks for all clusters of what is followed", user: "some", before: annotations{follows: "deployment/web"}, now: annotations{follows: "deployment/web", conflict: "overwrite"}, forbidden: true},
 		"StarOfAll":          {reason: "permission for all clusters covers globs", user: "all", now: annotations{clusters: "*"}},
 		"SelectorOfAll":      {reason: "permission for all clusters covers selectors", user: "all", now: annotations{selector: "a=b"}},
 		"ManyOfAll":          {reason: "permission for all clusters covers any number", user: "all", now: annotations{clusters: strings.Join(many, ",")}},
@@ -203,6 +212,11 @@ func parsedValues() []parsed {
 				"a=b,c=d", " a = b , c ", "tier=", "tier in (,a)", "a.b-c.d/tier=edge", strings.Repeat("a.", 126) + "a/tier", "generation>123456789012345678", "in in (in),notin"},
 			bad: []string{"", "  ", "tier in edge", "tier in (edge", "tier=a b", "=edge", "tier=,=", "a=b,", ",a=b", "tier in ()x", "tier=-a", "-tier", `{"matchLabels":{"a":"b"}}`, "a > b", "!a=b",
 				"a\u00a0=b", "a..b/tier", "a-.b/tier=edge", "a.-b/tier", strings.Repeat("a.", 126) + "aa/tier", "generation>99999999999999999999"},
+		},
+		{
+			key: render.FollowsAnnotation, hint: "each as TYPE/NAME",
+			good: []string{"deployment/web", "deployments.apps/web, configmap/a,", "a/b:c", "a/B.c", " a/b\u00a0", strings.Repeat("a/b,", 16)},
+			bad:  []string{"", ",", "web", "a/b/c", "A/b", "a/", "/b", "a/b,,c/d", "a/b c", "a/%b", "-a/b", strings.Repeat("a/b,", 17), "a/" + strings.Repeat("b", 254)},
 		},
 		{key: render.PreserveOnDeletionAnnotation, hint: `is neither "true" nor "false"`, good: []string{"true", "false"}, bad: []string{"yes", "", "True", "true\u00a0"}},
 		{key: render.ConflictResolutionAnnotation, hint: `is neither "abort" nor "overwrite"`, good: []string{"abort", "overwrite"}, bad: []string{"Overwrite", "", "\u2003abort"}},
