@@ -83,8 +83,14 @@ func (c *Controller) enqueueSourcesOf(w *watch.Watch) {
 	}
 }
 
-// enqueueObject requests a sync of an object, of what it scales, and of what its controller made.
+// enqueueObject requests a sync of an object, of what it scales, of what its controller made, and of all that follows it.
 func (c *Controller) enqueueObject(o *state.Object) {
+	c.enqueueAlone(o)
+	c.enqueueFollowers(o.ID, func(render.Identity) bool { return true }, sets.New(o.ID))
+}
+
+// enqueueAlone is enqueueObject without what follows the object.
+func (c *Controller) enqueueAlone(o *state.Object) {
 	c.enqueue(o.ID)
 	if scaled, ok := o.Scales(); ok {
 		c.enqueue(scaled)
@@ -92,7 +98,6 @@ func (c *Controller) enqueueObject(o *state.Object) {
 	for id := range c.caches.OwnedBy(o.ID) {
 		c.enqueue(id)
 	}
-	c.enqueueFollowers(o.ID, func(render.Identity) bool { return true }, sets.New(o.ID))
 }
 
 // enqueueFollowers requests a sync of what follows an object, and of what follows that.
@@ -103,7 +108,7 @@ func (c *Controller) enqueueFollowers(id render.Identity, matters func(render.Id
 		}
 		seen.Insert(o.ID)
 		if matters(o.ID) {
-			c.enqueue(o.ID)
+			c.enqueueAlone(o)
 			c.enqueueNeeding(o.ID)
 		}
 		c.enqueueFollowers(o.ID, matters, seen)

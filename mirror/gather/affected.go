@@ -3,7 +3,6 @@ package gather
 import (
 	"slices"
 
-	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -80,7 +79,7 @@ func (c *Caches) expanding(change clusterChange) (concerned []*state.Object) {
 	}
 	return slices.DeleteFunc(concerned, func(o *state.Object) bool {
 		n, _ := c.namespaceOf(o.ID)
-		s := judge.SourceOf(o, n.Wishes)
+		s := sourceOf(o, n, c)
 		return !s.Differences.Expand || !s.Terms.Matches(change.after.Name, change.after.Labels)
 	})
 }

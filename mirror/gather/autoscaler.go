@@ -36,7 +36,7 @@ func addAutoscalers(f *judge.Facts, namespace *state.Namespace, s store) {
 	place := config.Source{Namespace: f.ID.Namespace, NamespaceLabels: namespace.Labels}
 	for o := range s.autoscalersOf(f.ID) {
 		place.Resource = state.AutoscalerResources[o.ID.GroupKind()].GroupResource().String()
-		scaleBy(f, judge.SourceOf(o, namespace.Wishes), s.inForce(), place)
+		scaleBy(f, sourceOf(o, namespace, s), s.inForce(), place)
 	}
 }
 

@@ -40,6 +40,24 @@ func (m *machine) goesTo(want ...string) act {
 	}
 }
 
+// retainsIn checks in which clusters the Deployment's replicas are left to the member.
+func (m *machine) retainsIn(want ...string) act {
+	return func() error {
+		var has []string
+		for _, cluster := range m.scene.clusters {
+			if work := m.works()[model.WorkKey(cluster, inA(deployment))]; work != nil {
+				if copied, err := model.CopyOf(work); err == nil && copied.Retains {
+					has = append(has, cluster)
+				}
+			}
+		}
+		if !slices.Equal(has, want) {
+			return fmt.Errorf("the replicas are left to %v, not to %v", has, want)
+		}
+		return nil
+	}
+}
+
 func init() {
 	maps.Copy(stories, map[string]func(*machine) error{
 		"FollowsALeader": func(m *machine) error {
@@ -57,6 +75,11 @@ func init() {
 		"FollowsAChain": func(m *machine) error {
 			return m.tell(m.web(to("m1")), m.scaler(after("deployment/web")), m.puts(inA(pages[1]), after("horizontalpodautoscaler/web")), m.page(after("configmap/page-1")), m.quiet, m.goesTo("m1"), m.web(to("m3")), m.quiet, m.goesTo("m3"),
 				m.cluster("m1", map[string]string{"tier": "last"}), m.web(map[string]string{selectorKey: "tier=last"}), m.quiet, m.goesTo("m1"), m.cluster("m1", nil), m.cluster("m2", map[string]string{"tier": "last"}), m.quiet, m.goesTo("m2"))
+		},
+		// The Deployment keeps its replicas in the members where its autoscaler follows it: also where that goes by the labels of a cluster.
+		"FollowsWhatItScales": func(m *machine) error {
+			return m.tell(m.web(to("m1")), m.scaler(after("deployment/web")), m.quiet, m.retainsIn("m1"), m.web(to("m1,m2")), m.quiet, m.retainsIn("m1", "m2"), m.scaler(after("configmap/page-0")), m.page(to("m2")), m.quiet, m.retainsIn("m2"),
+				m.page(map[string]string{selectorKey: "tier=last"}), m.cluster("m1", map[string]string{"tier": "last"}), m.quiet, m.retainsIn("m1"))
 		},
 		"FollowsTooFar": func(m *machine) error { // what is farther away is not known, so nothing is deleted for it
 			return m.tell(m.web(to("m1")), m.scaler(after("deployment/web")), m.puts(inA(pages[2]), after("horizontalpodautoscaler/web")), m.puts(inA(pages[1]), to("m2")), m.page(after("configmap/page-1")), m.quiet, m.goesTo("m2"),
