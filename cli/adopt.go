@@ -23,14 +23,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 
+	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // adoptCommand moves what a policy propagates to karmada-mirror.
 type adoptCommand struct {
 	*sources
 	policy, clusterPolicy string
+	account               string
 	dryRun, yes           bool
 	timeout               time.Duration
 	in                    io.Reader
@@ -55,6 +59,7 @@ func newAdopt(transport http.RoundTripper) *cobra.Command {
 	a := &adoptCommand{sources: newSources(cmd, transport)}
 	cmd.Flags().StringVar(&a.policy, "policy", "", "namespace/name of a PropagationPolicy")
 	cmd.Flags().StringVar(&a.clusterPolicy, "cluster-policy", "", "name of a ClusterPropagationPolicy")
+	cmd.Flags().StringVar(&a.account, "service-account", daemonAccount, "namespace/name of the daemon's ServiceAccount, whose rights are checked; empty for none")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 5*time.Minute, "how long to wait for Karmada and the daemon, in all")
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "only print what each object would get")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
@@ -137,6 +142,9 @@ func (a *adoptCommand) read(ctx context.Context) (p policyOf, err error) {
 	if a.told.Has(aboutLeader) {
 		return p, errors.New("no replica of karmada-mirror leads, so nothing would take over what the policy leaves")
 	}
+	if err := a.mustWrite(ctx); err != nil {
+		return p, err
+	}
 	own, err := parseConfigMap(a.configMap)
 	if err != nil {
 		return p, err
@@ -170,6 +178,31 @@ func (a *adoptCommand) read(ctx context.Context) (p policyOf, err error) {
 	}
 	p.spec = &typed.Spec
 	return p, nil
+}
+
+// mustWrite returns an error if the daemon may not write Works, as far as that can be known.
+func (a *adoptCommand) mustWrite(ctx context.Context) error {
+	denied := errors.New("the daemon's rights do not let it write Works, so nothing would take over what the policy leaves (karmada-mirror check)")
+	if a.told.Has(aboutRights) {
+		return denied
+	}
+	account, err := daemon.ParseConfigMap(a.account)
+	if err != nil {
+		return nil
+	}
+	connection, err := connect(a.flags)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(connection)
+	if err != nil {
+		return fmt.Errorf("cannot make a client: %w", err)
+	}
+	writes := right{verbs: []string{"create", "patch", "delete"}, GroupResource: render.WorksResource.GroupResource()}
+	if missing, err := writes.missing(ctx, user{client, account}); err == nil && len(missing) > 0 { // not everyone may ask
+		return fmt.Errorf("%w; if it has another ServiceAccount than %s, give --service-account", denied, a.account)
+	}
+	return nil
 }
 
 // todo is what an earlier run has stored, or else what there is to do.

@@ -26,6 +26,7 @@ func (e *explainCommand) misplaced(ctx context.Context, ref gather.SourceRef) (s
 	if err != nil {
 		return nil
 	}
+	const elsewhere = "karmada-mirror reads metadata.annotations: "
 	for _, place := range []struct {
 		path []string
 		name string
@@ -40,7 +41,11 @@ func (e *explainCommand) misplaced(ctx context.Context, ref gather.SourceRef) (s
 		for _, key := range slices.Sorted(maps.Keys(found)) {
 			if place.isIn(key) {
 				_, name, _ := strings.Cut(key, "/")
-				steps = append(steps, explainedStep{What: fmt.Sprintf("%s has %s", place.name, key), Hint: "karmada-mirror reads metadata.annotations: is " + render.Domain + strings.ToLower(name) + " meant?"})
+				hint := elsewhere + "is " + render.Domain + strings.ToLower(name) + " meant?"
+				if place.name == "metadata.annotations" {
+					hint = strings.TrimPrefix(hint, elsewhere)
+				}
+				steps = append(steps, explainedStep{What: fmt.Sprintf("%s has %s", place.name, key), Hint: hint})
 			}
 		}
 	}

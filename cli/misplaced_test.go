@@ -16,7 +16,7 @@ func TestMisplaced(t *testing.T) {
 		return fields{template: fields{"metadata": fields{"annotations": annotations}}}
 	}
 	for want, object := range map[string]fields{
-		"metadata.annotations has karmada.targets/clusters\n      karmada-mirror reads metadata.annotations: is karmada.target/clusters meant?": {"metadata": fields{"annotations": fields{"karmada.targets/clusters": "m1"}}},
+		"metadata.annotations has karmada.targets/clusters\n      is karmada.target/clusters meant?": {"metadata": fields{"annotations": fields{"karmada.targets/clusters": "m1"}}},
 		"metadata.annotations has target.karmada.io/clusters":               {"metadata": fields{"annotations": fields{"target.karmada.io/clusters": "m1"}}},
 		"metadata.annotations has karmada-target/Clusters":                  {"metadata": fields{"annotations": fields{"karmada-target/Clusters": "m1"}}},
 		"metadata.annotations has karmada.io/clusters":                      {"metadata": fields{"annotations": fields{"karmada.io/clusters": "m1"}}},

@@ -61,7 +61,14 @@ func TestSaidWhereOneLooks(t *testing.T) {
 		"no daemon beside held deletions": {func(paths map[string]any) {
 			paths[statusPath] = saying(&daemon.Status{Version: "v9", Leader: "one", Lease: "karmada-system/karmada-mirror"})
 		}, "deletions list", "warning: no replica of karmada-mirror leads", ""},
-		"a value is no usage": {func(paths map[string]any) {}, "status --member membr1", `there is no cluster "membr1"`, "Usage"},
+		"a move to a daemon that is refused": {func(paths map[string]any) {
+			paths[statusPath], paths[leasePath] = saying(&daemon.Status{Version: "v9", Leader: "one", Lease: "karmada-system/karmada-mirror", Denied: true}), leaseOf("one", time.Second)
+		}, "adopt --policy shop/shop --yes", "the daemon's rights do not let it write Works, so nothing would take over", "there is no"},
+		"a move to a daemon without rights": {func(paths map[string]any) {
+			paths["/apis/authorization.k8s.io/v1/subjectaccessreviews"] = map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "status": map[string]any{"allowed": false}}
+		}, "adopt --policy shop/shop --yes", "another ServiceAccount than karmada-system/karmada-mirror", "there is no"},
+		"a move by who may not ask": {func(map[string]any) {}, "adopt --policy shop/shop --yes", "there is no PropagationPolicy shop/shop", ""},
+		"a value is no usage":       {func(paths map[string]any) {}, "status --member membr1", `there is no cluster "membr1"`, "Usage"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			paths := server()

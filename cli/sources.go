@@ -114,6 +114,9 @@ func (s *sources) readConfiguration(ctx context.Context, client kubernetes.Inter
 	if v.absence != "" {
 		s.warn(aboutLeader, v.withoutLeader())
 	}
+	if v.status != nil && v.status.Denied {
+		s.warn(aboutRights, "the daemon's rights do not let it write some Works. See karmada-mirror check.")
+	}
 	configuration, told, isKnown := v.inForce()
 	if told != "" {
 		s.warn("configuration", told)
@@ -125,8 +128,11 @@ func (s *sources) readConfiguration(ctx context.Context, client kubernetes.Inter
 	return configuration, nil
 }
 
-// aboutLeader is the topic of the warning that no replica leads.
-const aboutLeader = "leader"
+// The topics of warnings that end some commands: that no replica leads, and that it may not write.
+const (
+	aboutLeader = "leader"
+	aboutRights = "rights"
+)
 
 // warn says something about the daemon, once of each topic.
 func (s *sources) warn(topic, text string) {

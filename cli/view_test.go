@@ -91,6 +91,7 @@ func TestInForce(t *testing.T) {
 		"MayNotReadLease": {none, mirrors, path(leasePath, no), []string{"does not say that it has put"}, isNot},
 		"LeaseIsAway":     {mirrors, mirrors, path(leasePath, away), nil, isIn},
 		"Unwatched":       {mirrors, mirrors, func(s *daemon.Status, _ map[string]any) { s.Resources = failing }, []string{"the daemon cannot watch configmaps, and acts on changes late or not at all: 403 Forbidden (configmaps)"}, isIn},
+		"MayNotWrite":     {mirrors, mirrors, func(s *daemon.Status, _ map[string]any) { s.Denied = true }, []string{"the daemon's rights do not let it write some Works. See karmada-mirror check."}, isIn},
 		"Undecodable":     {mirrors, mirrors, func(_ *daemon.Status, paths map[string]any) { paths[statusPath] = withText("a: [") }, nil, isIn},
 		"Emptied":         {mirrors, mirrors, func(_ *daemon.Status, paths map[string]any) { paths[statusPath] = withText("") }, nil, isIn},
 		"MayNotReadIt":    {mirrors, mirrors, path(statusPath, no), nil, isIn},

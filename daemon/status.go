@@ -52,6 +52,8 @@ type Status struct {
 	Configuration Configuration `json:"configuration"`
 	// Rejected is the configuration that the ConfigMap has, if that is not in force.
 	Rejected *Rejection `json:"rejected,omitempty"`
+	// Denied: its rights do not let it write some Works that it wants to write.
+	Denied bool `json:"denied,omitempty"`
 	// Resources are those that are watched.
 	Resources []ResourceStatus `json:"resources"`
 }
@@ -156,7 +158,7 @@ func (d *daemon) publishStatus(ctx context.Context) error {
 }
 
 func (d *daemon) status(since time.Time, configuration *Configuration, rejected *Rejection) *Status {
-	s := &Status{Version: d.build.Version, Leader: d.options.lease.identity, Since: metav1.NewTime(since), Configuration: *configuration, Rejected: rejected}
+	s := &Status{Version: d.build.Version, Leader: d.options.lease.identity, Since: metav1.NewTime(since), Configuration: *configuration, Rejected: rejected, Denied: d.controller.IsDenied()}
 	if d.options.leaderElect {
 		s.Lease = d.options.lease.namespace + "/" + d.options.lease.name
 	}

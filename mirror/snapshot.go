@@ -10,6 +10,12 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
+// IsDenied reports whether the daemon's rights do not let it write some Works that it wants to write.
+func (c *Controller) IsDenied() bool {
+	_, denied := c.refused.Counts()
+	return denied[string(judge.ByAuthorization)] > 0
+}
+
 // snapshot counts what is in the caches, for the metrics.
 func (c *Controller) snapshot() metrics.Snapshot {
 	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Held: map[string]int{}, WaveHeld: map[string]int{}, Contested: map[string]int{}, Failing: map[string]metrics.Failing{}}

@@ -311,7 +311,7 @@ func TestWavesAreOverdue(t *testing.T) {
 	j.Facts.Now = j.Facts.Now.Add(10*time.Minute + time.Second)
 	j = On(j.Facts)
 	if len(j.Verdict.Notices) != 1 || j.Verdict.Notices[0].Reason != WaveHeld || j.Verdict.Rollout.recheckAfter(j.Facts) != 0 ||
-		j.Verdict.Notices[0].Message != "no progress for 10m0s: wave 1 (c1) waits: c1 has not been applied; it holds 1 of 2 clusters" {
+		j.Verdict.Notices[0].Message != "wave 1 (c1) waits: c1 has not been applied; no progress for 10m0s; it holds 1 of 2 clusters" {
 		t.Errorf("%+v, %s", j.Verdict.Notices, j.Verdict.Rollout.recheckAfter(j.Facts))
 	}
 }
@@ -377,7 +377,7 @@ func TestWaveHeldReports(t *testing.T) {
 	silent := notice()
 	sample.Applied("False")(f.works["c1"])
 	told := notice()
-	f.want("the notice", told.Message, "no progress for 10m0s: wave 1 (c1) waits: c1 has not been applied (Karmada reports: x); it holds 1 of 2 clusters")
+	f.want("the notice", told.Message, "wave 1 (c1) waits: c1 has not been applied (Karmada reports: x); no progress for 10m0s; it holds 1 of 2 clusters")
 	f.want("why c1 waits", f.judge().Verdict.Rollout.noteOn("c1"), "it is in wave 1 of 2: 0 of 1 clusters are done, and it has not been applied (Karmada reports: x)")
 	f.want("why p1 waits", f.why("p1"), "it is in wave 2, and wave 1 (c1) waits: c1 has not been applied")
 	if !told.Is(silent) || !silent.Is(told) {

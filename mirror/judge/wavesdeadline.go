@@ -99,6 +99,6 @@ func waveHeld(f Facts, v Verdict) *Refusal {
 	}
 	return &Refusal{
 		Reason: WaveHeld, Key: fmt.Sprint("wave ", current.Number), Advice: WaveHeld.Hint(),
-		Message: fmt.Sprintf("no progress for %s: %s; it holds %d of %d clusters", f.Source.Waves.Deadline, current.tell(Wait.because), held, len(v.Targets)),
+		Message: fmt.Sprintf("%s; no progress for %s; it holds %d of %d clusters", current.tell(Wait.because), f.Source.Waves.Deadline, held, len(v.Targets)),
 	}
 }

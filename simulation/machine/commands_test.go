@@ -225,5 +225,5 @@ var commands = map[string]func(*machine) error{
 }
 
 func (m *machine) eventsInAnotherEtcd(ahead int) error {
-	return m.tell(m.fails(fault.Match{Resource: "events"}, fault.OwnEtcd(ahead)), m.page(inTwoWaves), pause(2*time.Minute), m.halts("m1"), m.edited(2), pause(15*time.Minute), m.keeps("m2", "1"), m.told("WaveHeld page-0 no progress for 10m0s: wave 1 (m1) waits: m1 has not been seen to be applied: its Events are in another etcd", 1, 1))
+	return m.tell(m.fails(fault.Match{Resource: "events"}, fault.OwnEtcd(ahead)), m.page(inTwoWaves), pause(2*time.Minute), m.halts("m1"), m.edited(2), pause(15*time.Minute), m.keeps("m2", "1"), m.told("WaveHeld page-0 wave 1 (m1) waits: m1 has not been seen to be applied: its Events are in another etcd", 1, 1))
 }
