@@ -112,10 +112,10 @@ func (e *expectation) hasCome(w *state.Work) bool {
 	return w != nil && !state.IsOlder(w.ResourceVersion, e.answer.Version)
 }
 
-// wasAltered reports whether only the spec of a Work differs from what we wrote, and the API
+// wasAltered reports whether only the spec of a Work, and no note on it, differs from what we wrote, and the API
 // server made it so on our write: the generation counts the changes of a spec.
 func (e *expectation) wasAltered(w *state.Work) bool {
-	onlySpec := w.Digest != e.digest && w.IsMadeFrom(e.source) && w.Held == nil && w.Foreign == "" && w.IsComplete()
+	onlySpec := w.Digest != e.digest && w.IsMadeFrom(e.source) && w.Held == nil && w.Foreign == "" && w.IsComplete() && w.Notes().OfEdit() == e.notes.OfEdit()
 	return e.kind.WritesContent() && onlySpec && w.Generation == e.answer.Generation
 }
 

@@ -146,6 +146,7 @@ func TestWriteIsShown(t *testing.T) {
 		"EditedSince":          {"another writer has changed it", observed(source, "m1", sample.Edited, sample.Version("11"), sample.Generation(4)), false},
 		"Remarked":             {"or one of our annotations", observed(source, "m1", sample.Remarked, sample.Version("11"), sample.Generation(3)), false},
 		"AlteredAndRemarked":   {"even if admission alters the spec as well", observed(source, "m1", sample.Edited, sample.Remarked, sample.Version("11"), sample.Generation(3)), false},
+		"AlteredAndNoted":      {"or a note on the content", observed(source, "m1", sample.Edited, misnoted, sample.Version("11"), sample.Generation(3)), false},
 		"MarkedByTheBreaker":   {"the breaker has marked it meanwhile", observed(source, "m1", sample.Marked, sample.Version("11"), sample.Generation(3)), false},
 		"SomebodyIsDeletingIt": {"a user has deleted it meanwhile", observed(source, "m1", sample.Terminating, sample.Version("11"), sample.Generation(4)), false},
 	} {
@@ -158,6 +159,11 @@ func TestWriteIsShown(t *testing.T) {
 			}
 		})
 	}
+}
+
+// misnoted gives a Work the note of a policy that has not changed it.
+func misnoted(u *unstructured.Unstructured) {
+	sample.Annotate(u, render.OverriddenByAnnotation, "OverridePolicy/strange")
 }
 
 // TestShownWithoutContent: writes that do not write content also come back, and are settled.
@@ -233,7 +239,11 @@ func TestAlteredNotes(t *testing.T) {
 	}
 	m := New(clocktesting.NewFakeClock(time.Unix(1, 0)))
 	wrote(m, before, judge.Operation{Kind: judge.Create, Cluster: "m1"}, Receipt{"10", 3})
-	update := judge.Operation{Kind: judge.Update, Cluster: "m1", Work: observed(source, "m1", sample.Edited, sample.Version("10"), sample.Generation(3))}
+	noted := func(u *unstructured.Unstructured) {
+		sample.Annotate(u, render.OverriddenByAnnotation, before.Targets["m1"].Notes().OverriddenBy)
+		sample.Annotate(u, render.RenderedAnnotation, before.Targets["m1"].Notes().Rendered)
+	}
+	update := judge.Operation{Kind: judge.Update, Cluster: "m1", Work: observed(source, "m1", sample.Edited, noted, sample.Version("10"), sample.Generation(3))}
 	m.Shown(update.Work)
 	if _, isHeld := m.Check(before, update); !isHeld {
 		t.Error("the same is written again")
