@@ -54,7 +54,8 @@ func newDiff(transport http.RoundTripper) *cobra.Command {
 			"resource, or all resources in the configuration.\n" + someHelp + "\n\n" +
 			"With -f or -k it shows what would happen if you applied these manifests, like kubectl diff: it asks the API server for\n" +
 			"a dry run, so you need the right to apply them. A Namespace among them affects all objects in it, and an\n" +
-			"OverridePolicy those among them that it selects. It fails if one of them is refused on some cluster.\n\n" +
+			"OverridePolicy those among them that it selects; what follows one of them and is not among them is not shown. It fails if one\n" +
+			"of them is refused on some cluster.\n\n" +
 			"If the object has waves, it shows what would be written now, and names the Works whose turn comes later.\n\n" +
 			"With --config it shows what another configuration would change, and says how many Works that are.\n\n" +
 			"It runs `diff -u -N`, or $KUBECTL_EXTERNAL_DIFF. It exits with 0 if there is no difference, 1 if there is one, and 2 if\n" +
