@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,8 +21,17 @@ import (
 func withFaults() *scene {
 	s := *onAPIServer
 	s.replicas, s.steps = 3, maps.Clone(onAPIServer.steps)
-	maps.Copy(s.steps, choices{"fail": 20, "cut": 8, "unreachable": 3, "deny": 4, "truncate": 3, "lag": 8, "connect": 6, "silence": 3, "restore": 3, "clock": 2})
+	maps.Copy(s.steps, choices{"fail": 20, "cut": 8, "unreachable": 3, "deny": 4, "truncate": 3, "lag": 8, "connect": 6, "silence": 3, "restore": 3})
 	return &s
+}
+
+// withClocks is withFaults where the API servers' clock is set, too. After that, override policies may count as gone with their definition,
+// whose age is what tells, so there are none.
+func withClocks() *scene {
+	s := withFaults()
+	s.steps["clock"] = 6
+	maps.DeleteFunc(s.steps, func(step string, _ int) bool { return strings.HasPrefix(step, "override") })
+	return s
 }
 
 // failures are what becomes of requests.

@@ -200,7 +200,7 @@ func TestRandom(t *testing.T) {
 // scenes are what random worlds play with.
 var scenes = map[string]*scene{
 	"objects": onAPIServer, "waves": inWaves, "members": inMembers, "altered": altered(), "versions": inVersions, "definitions": withDefinitions, "fleet": inFleet, "breaker": withBreaker,
-	"lag": onLaggingServers, "statuses": withStatuses, "faults": withFaults(), "tenants": ofTenants, "together": together(), "followers": withFollowers(), "sighted": sighted, "hostile": besideAgent(onAPIServer), "hostile in waves": inWavesBefore(),
+	"lag": onLaggingServers, "statuses": withStatuses, "faults": withFaults(), "clocks": withClocks(), "tenants": ofTenants, "together": together(), "followers": withFollowers(), "sighted": sighted, "hostile": besideAgent(onAPIServer), "hostile in waves": inWavesBefore(),
 }
 
 // allStories are those of all files.

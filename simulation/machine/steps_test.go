@@ -276,7 +276,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 	},
 	"Work edited": func(t *rapid.T, s *scene) step {
 		of := target{s.drawObject(t), s.drawCluster(t)}
-		isFair := func(edit string) bool { return edit != strangely || s.steps["clock"] == 0 } // by a clock set back, policies may have gone with their definition
+		isFair := func(edit string) bool { return edit != strangely || s.steps["override"] > 0 }
 		edit := rapid.SampledFrom(slices.Sorted(maps.Keys(edits))).Filter(isFair).Draw(t, "edit")
 		return step{fmt.Sprintf("%v %s", of, edit), func(m *machine) error { return m.editWork(of, edits[edit]) }}
 	},

@@ -70,7 +70,7 @@ spec: {group: check.example.com, version: v1, groupPriorityMinimum: 1000, versio
 		"a resource without its group":              {[]string{"--config-map", configured("check-group", "resources: [{resource: deployments}]\n")}, `! deployments is not served: did you mean \{group: "apps", resource: deployments\}\?`, "kubectl api-resources"},
 		"a resource that cannot be watched":         {[]string{"--config-map", configured("check-bindings", "resources: [{resource: bindings}]\n")}, `✗ cannot watch "bindings"`, "remove it from the configuration"},
 		"a resource that no admission policy sees":  {[]string{"--config-map", configured("check-widgets", "resources: [{group: check.example.com, resource: widgets}]\n")}, `! widgets\.check\.example\.com is served by an aggregated API server`, "authorization"},
-		"an installation that may not be made":      {[]string{"--pre", "--as", daemon}, `✗ may not get, create, patch secrets in namespace karmada-system`, "install with an administrator's kubeconfig"},
+		"an installation that may not be made":      {[]string{"--pre", "--as", daemon}, `✗ may not create, patch namespaces`, "install with an administrator's kubeconfig"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			checks(t, c.arguments, c.want+`.*\n {6}.*`+c.hint, false)

@@ -94,7 +94,7 @@ func TestDiff(t *testing.T) {
 	retained := []string{`+          resourcetemplate.karmada.io/retain-replicas: "true"`}
 	wants("an autoscaler of an existing target", retained, "kind: HorizontalPodAutoscaler\n-", Asking(autoscaler(ns), Push))
 	limits := Asking(Object("v1", "LimitRange", ns, "limits", nil), Push)
-	if output, code := diff(t, "-f", write(t, limits)); code != 0 || !strings.Contains(output, "not mirrored: its resource is not in the configuration") {
+	if output, code := diff(t, "-f", write(t, limits)); code != 0 || !strings.Contains(output, "not mirrored: limitranges is not among the resources of the configuration") {
 		t.Errorf("a resource that is not configured: exit code %d\n%s", code, output)
 	}
 	if diff := cmp.Diff(before, state()); diff != "" {
