@@ -35,7 +35,7 @@ export SOAK ?= 3m
 export SEED ?= 0
 # The oldest supported Karmada, and the newest Kubernetes that can be its API server; docs/reference/versions.md.
 OLDEST_KARMADA := 1.17
-NEWEST_KUBERNETES := 1.36
+NEWEST_KUBERNETES := 1.37
 
 .PHONY: help demo recording check simulation pinned e2e alerts parity helm health test levels test-long test-compatibility bench-test programs build sandbox fuzz mutants vulnerabilities soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
 
