@@ -196,6 +196,7 @@ func (c *Controller) enqueueGroup(group string) {
 // change is our own write: the source may have changed in between.
 func (c *Controller) workChanged(before, after *state.Work) {
 	if before != nil && (after == nil || after.UID != before.UID) { // deleted; we may have missed the event
+		c.enqueueFollowers(before.Source, func(render.Identity) bool { return true }, sets.New(before.Source)) // which may have stayed for it
 		c.memory.Vanish(before, c.restoresDeleted(before))
 		c.memory.Forget(before.Source, before.Cluster)
 		c.memory.Left(before)

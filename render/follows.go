@@ -34,10 +34,12 @@ func parseLeaders(value string) (leaders []Leader, err error) {
 	for _, field := range fields {
 		field = strings.TrimSpace(field)
 		parts := leaderForm.FindStringSubmatch(field)
-		if parts == nil {
+		if parts == nil || parts[3] == "." || parts[3] == ".." {
 			return nil, fmt.Errorf("%s is not TYPE/NAME, as in deployment/web or deployments.apps/web", quote(field))
 		}
-		leaders = append(leaders, Leader{parts[1], parts[3]})
+		if leader := (Leader{parts[1], parts[3]}); !slices.Contains(leaders, leader) {
+			leaders = append(leaders, leader)
+		}
 	}
 	return leaders, nil
 }

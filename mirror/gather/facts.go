@@ -56,21 +56,21 @@ func (c *Caches) facts(id render.Identity) judge.Facts {
 	default:
 		f.Unknown, f.Unwatched = unknown, true
 	}
-	c.surround(&f, namespace, c)
-	c.ageByLeaders(&f)
-	return f
-}
-
-// ageByLeaders lowers the version of facts to that of the oldest cache of a leader.
-func (c *Caches) ageByLeaders(f *judge.Facts) {
-	if f.Source == nil {
-		return
-	}
-	for _, leader := range f.Source.Leaders {
-		if w, isWatched := c.sources.ByKind(leader.GroupKind()); isWatched && state.IsOlder(w.Status().ResourceVersion, f.Version) {
-			f.Version = w.Status().ResourceVersion
+	reached := map[schema.GroupKind]string{} // before what is followed is read
+	if f.Source != nil && f.Source.Wishes.Follows() {
+		for _, w := range c.sources.All() {
+			reached[w.LastKind()] = w.Status().ResourceVersion
 		}
 	}
+	c.surround(&f, namespace, c)
+	if len(reached) > 0 {
+		for _, leader := range f.Source.Leaders {
+			if version := reached[leader.GroupKind()]; state.IsOlder(version, f.Version) {
+				f.Version = version
+			}
+		}
+	}
+	return f
 }
 
 // watchOf returns the watch for a source's kind, or says why there is none to rely on.
@@ -193,8 +193,8 @@ type store interface {
 func surround(f *judge.Facts, namespace *state.Namespace, s store) {
 	configuration := s.inForce()
 	reserve(f.Source, configuration)
-	if f.Source != nil {
-		follow(f.Source, namespace, s)
+	if f.Source != nil && !follow(f.Source, namespace, s) && f.Unknown == "" {
+		f.Unknown = notSynced
 	}
 	addWorks(f, s)
 	addNeeding(f, s)

@@ -89,6 +89,9 @@ func (c *Caches) readBeside(ctx context.Context, f judge.Facts, p *proving) (end
 	reads.SetLimit(readsInFlight + fewWorkloads)
 	p.begin(f, &reads)
 	if f.Source != nil {
+		for _, id := range f.Source.Leaders {
+			reads.Go(func() (err error) { defer state.Catch(&err); p.leader(id); return nil })
+		}
 		f.Clusters = maps.Clone(f.Clusters)
 		reads.Go(func() (err error) { defer state.Catch(&err); _, err = c.liveNamespaceOf(ctx, f.ID); return err })
 		reads.Go(func() (err error) { defer state.Catch(&err); return c.readClusters(ctx, f) })

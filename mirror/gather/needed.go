@@ -78,11 +78,13 @@ type proving struct {
 
 	mu   sync.Mutex
 	live map[render.Identity]judge.Judgement
-	err  error
+	// leaders are those that were read; nil for one that does not exist.
+	leaders map[render.Identity]*state.Object
+	err     error
 }
 
 func newProving(ctx context.Context, c *Caches) *proving {
-	return &proving{Caches: c, ctx: ctx, live: map[render.Identity]judge.Judgement{}}
+	return &proving{Caches: c, ctx: ctx, live: map[render.Identity]judge.Judgement{}, leaders: map[render.Identity]*state.Object{}}
 }
 
 // judged reads a workload if the caches say that its Pods do not need what they needed, or wait for nothing.

@@ -63,7 +63,7 @@ func On(f Facts) Judgement {
 //	present                     yes            joined       ours/–   Wanted
 //	not wanted                  –              a workload in waves needs it  ours  Unknown
 //	present, a definition       no             –            ours     Unknown
-//	present, its leader not known  no          –            ours     Unknown
+//	present, a leader not known, or with a Work there  no  –  ours   Unknown
 //	present, by the cache       no             –            ours     Unknown, unproven
 //	present, by a live read     no             –            ours     Unwanted
 func Decide(f Facts) Verdict {
@@ -225,6 +225,8 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 		return Target{Decision: Unknown, Because: "a definition stays as long as it exists"}, nil
 	case !f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels) && f.Source.Doubt != "":
 		return Target{Decision: Unknown, Because: f.Source.Doubt}, nil
+	case !f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels) && f.Source.Led[cluster]:
+		return Target{Decision: Unknown, Because: "what it follows still has a Work there"}, nil
 	case !f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels):
 		if f.Source.Terms.HasSelector() && f.Clusters[cluster].State == ClusterMissing {
 			return Target{Decision: Unknown, Because: "there is no such cluster, so its labels are unknown"}, nil

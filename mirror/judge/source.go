@@ -39,6 +39,8 @@ type Source struct {
 	// that nothing else asks for then stays.
 	Leaders []render.Identity
 	Doubt   string
+	// Led are the clusters where a leader has a Work: while that is there, its object may be.
+	Led map[string]bool
 	// Options are everything else that it asks for.
 	Options render.Options
 	// Differences are what it asks for that makes its Works differ by cluster.

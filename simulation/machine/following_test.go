@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
 	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
@@ -98,6 +99,28 @@ func init() {
 		// The leader's cache still shows that it is gone when it is there again.
 		"FollowsBehindAStaleCache": func(m *machine) error {
 			return m.tell(m.web(to("m1")), m.page(after("deployment/web")), m.quiet, m.shut("deployments"), m.deleted(inA(deployment)), pause(20*time.Second), m.goesTo("m1"), m.web(to("m1")), m.changed(thePage, 2), pause(time.Minute), m.goesTo("m1"), m.quiet, m.goesTo("m1"))
+		},
+		// The leader is deleted with its definition, and so held: its Work, and what follows it, stay.
+		"FollowsWhatIsHeld": func(m *machine) error {
+			again := func() error { _, err := m.store.Create(definitions, definitionOf(gadgets)); return err }
+			return m.tell(m.defined, m.follows("Ignore"), m.someWidgets(1), m.page(after("gateway.example.org/"+widgetRef(0).Name)), pause(time.Minute), m.goesTo("m1"), m.undefined, again, pause(30*time.Minute), m.held(1, 1), m.goesTo("m1"))
+		},
+		"FollowsByAShortType": func(m *machine) error { // another resource of that name may come
+			return m.tell(m.defined, m.follows("Ignore"), m.someWidgets(1), m.page(after("gateway/"+widgetRef(0).Name)), pause(time.Minute), m.goesTo(), m.told("InvalidAnnotation", 1, 1))
+		},
+		"FollowsWhatIsReadSlowly": func(m *machine) error {
+			slowly := m.tellAll(m.slowly("get", "deployments", fault.Delay(400*time.Millisecond)), m.slowly("get", "configmaps", fault.Delay(400*time.Millisecond)))
+			return m.tell(m.web(to("m1,m2")), m.puts(inA(pages[1]), to("m2")), m.puts(inA(pages[2]), to("m2")), m.page(after("deployment/web,configmap/page-1,configmap/page-2")), m.quiet, slowly, m.web(to("m2")), pause(10*time.Minute), m.goesTo("m2"))
+		},
+		"FollowsWhatIsListedLate": func(m *machine) error {
+			return m.tell(m.web(to("m1")), m.page(after("deployment/web")), m.quiet, m.listedLate("deployments"), m.restarted, pause(5*time.Minute), m.told("InvalidAnnotation", 0, 0), m.goesTo("m1"))
+		},
+		"FollowsAndExpands": func(m *machine) error {
+			labels := map[string]string{"tier": "gold"}
+			return m.tell(m.web(to("m1")), m.page(map[string]string{followsKey: "deployment/web", expandKey: "true"}), m.quiet, m.cluster("m1", labels), m.quiet, func() error { return m.putCluster("m1", labels, "eu") }, m.quiet)
+		},
+		"FollowsNoName": func(m *machine) error {
+			return m.tell(m.page(to("m1")), m.quiet, m.page(after("deployment/..")), m.quiet, m.goesTo("m1"), m.told("InvalidAnnotation", 1, 1))
 		},
 		"FollowsThroughARestart": func(m *machine) error {
 			return m.tell(m.web(to("m1,m2")), m.page(after("deployment/web")), m.quiet, m.web(to("m2")), m.restarted, m.quiet, m.goesTo("m2"), m.deleted(inA(deployment)), m.restarted, m.quiet, m.goesTo())

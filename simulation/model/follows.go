@@ -28,6 +28,8 @@ func (w *World) fits(k Key, asked request, cluster string, path ...Key) (fits, i
 		switch {
 		case slices.Contains(path, leader):
 			return false, false, true
+		case name == "..":
+			return false, false, true
 		case len(path) > 3 || leader.Kind == "" || !w.Includes(leader):
 			isUnsure = true
 			continue

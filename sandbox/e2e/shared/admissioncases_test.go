@@ -216,7 +216,7 @@ func parsedValues() []parsed {
 		{
 			key: render.FollowsAnnotation, hint: "each as TYPE/NAME",
 			good: []string{"deployment/web", "deployments.apps/web, configmap/a,", "a/b:c", "a/B.c", " a/b\u00a0", strings.Repeat("a/b,", 16)},
-			bad:  []string{"", ",", "web", "a/b/c", "A/b", "a/", "/b", "a/b,,c/d", "a/b c", "a/%b", "-a/b", strings.Repeat("a/b,", 17), "a/" + strings.Repeat("b", 254)},
+			bad:  []string{"", ",", "web", "a/b/c", "A/b", "a/", "/b", "a/b,,c/d", "a/b c", "a/%b", "-a/b", "a/.", "a/b, c/..", strings.Repeat("a/b,", 17), "a/" + strings.Repeat("b", 254)},
 		},
 		{key: render.PreserveOnDeletionAnnotation, hint: `is neither "true" nor "false"`, good: []string{"true", "false"}, bad: []string{"yes", "", "True", "true\u00a0"}},
 		{key: render.ConflictResolutionAnnotation, hint: `is neither "abort" nor "overwrite"`, good: []string{"abort", "overwrite"}, bad: []string{"Overwrite", "", "\u2003abort"}},
