@@ -17,12 +17,12 @@ func TestMisplaced(t *testing.T) {
 	}
 	for want, object := range map[string]fields{
 		"metadata.annotations has karmada.targets/clusters\n      is karmada.target/clusters meant?": {"metadata": fields{"annotations": fields{"karmada.targets/clusters": "m1"}}},
-		"metadata.annotations has target.karmada.io/clusters":               {"metadata": fields{"annotations": fields{"target.karmada.io/clusters": "m1"}}},
-		"metadata.annotations has karmada-target/Clusters":                  {"metadata": fields{"annotations": fields{"karmada-target/Clusters": "m1"}}},
-		"metadata.annotations has karmada.io/clusters":                      {"metadata": fields{"annotations": fields{"karmada.io/clusters": "m1"}}},
-		"metadata.labels has karmada.target/clusters":                       {"metadata": fields{"labels": fields{render.ClustersAnnotation: "m1"}}},
-		"spec.template.metadata.annotations has karmada.target/clusters":    {"metadata": fields{}, "spec": in("template", fields{render.ClustersAnnotation: "m1"})},
-		"spec.jobTemplate.metadata.annotations has karmada.target/clusters": {"metadata": fields{}, "spec": in("jobTemplate", fields{render.ClustersAnnotation: "m1"})},
+		"metadata.annotations has target.karmada.io/clusters":                                        {"metadata": fields{"annotations": fields{"target.karmada.io/clusters": "m1"}}},
+		"metadata.annotations has karmada-target/Clusters":                                           {"metadata": fields{"annotations": fields{"karmada-target/Clusters": "m1"}}},
+		"metadata.annotations has karmada.io/clusters":                                               {"metadata": fields{"annotations": fields{"karmada.io/clusters": "m1"}}},
+		"metadata.labels has karmada.target/clusters":                                                {"metadata": fields{"labels": fields{render.ClustersAnnotation: "m1"}}},
+		"spec.template.metadata.annotations has karmada.target/clusters":                             {"metadata": fields{}, "spec": in("template", fields{render.ClustersAnnotation: "m1"})},
+		"spec.jobTemplate.metadata.annotations has karmada.target/clusters":                          {"metadata": fields{}, "spec": in("jobTemplate", fields{render.ClustersAnnotation: "m1"})},
 		"":                                      {"metadata": fields{"annotations": fields{"policy.karmada.io/applied-placement": "{}", "example.com/clusters": "m1", "karmada.io/managed": "true", render.PreserveOnDeletionAnnotation: "true"}}},
 		"wave-bake has no effect without waves": {"metadata": fields{"annotations": fields{render.ClustersAnnotation: "m1", render.WaveBakeAnnotation: "10m"}}},
 		`no cluster "m9" has joined`:            {"metadata": fields{"annotations": fields{render.ClustersAnnotation: "m*", render.WavesAnnotation: "m9; *"}}},

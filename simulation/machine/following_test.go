@@ -122,6 +122,15 @@ func init() {
 		"FollowsNoName": func(m *machine) error {
 			return m.tell(m.page(to("m1")), m.quiet, m.page(after("deployment/..")), m.quiet, m.goesTo("m1"), m.told("InvalidAnnotation", 1, 1))
 		},
+		// The cache shows the leader on m2, where it was for a moment; it has no Work, since its content cannot be made.
+		"FollowsByALiveRead": func(m *machine) error {
+			leads := func(cluster string) act {
+				return func() error {
+					return m.put(inA(pages[1]), 3, map[string]string{clustersKey: cluster, expandKey: "true"}, nil)
+				}
+			}
+			return m.tell(leads("m1"), m.page(after("configmap/page-1")), m.quiet, m.goesTo("m1"), m.slowly("get", "configmaps", fault.Delay(300*time.Millisecond)), leads("m2"), pause(20*time.Millisecond), m.shut("configmaps"), leads("m1"), pause(time.Minute), m.goesTo("m1", "m2"), m.quiet, m.goesTo("m1"))
+		},
 		"FollowsThroughARestart": func(m *machine) error {
 			return m.tell(m.web(to("m1,m2")), m.page(after("deployment/web")), m.quiet, m.web(to("m2")), m.restarted, m.quiet, m.goesTo("m2"), m.deleted(inA(deployment)), m.restarted, m.quiet, m.goesTo())
 		},
