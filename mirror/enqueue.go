@@ -196,7 +196,6 @@ func (c *Controller) enqueueGroup(group string) {
 // change is our own write: the source may have changed in between.
 func (c *Controller) workChanged(before, after *state.Work) {
 	if before != nil && (after == nil || after.UID != before.UID) { // deleted; we may have missed the event
-		c.enqueueFollowers(before.Source, func(render.Identity) bool { return true }, sets.New(before.Source)) // which may have stayed for it
 		c.memory.Vanish(before, c.restoresDeleted(before))
 		c.memory.Forget(before.Source, before.Cluster)
 		c.memory.Left(before)
@@ -238,10 +237,11 @@ func (c *Controller) workChanged(before, after *state.Work) {
 }
 
 // ownerChanged requests a sync of the sources that depend on whose a Work is, besides its own: those that
-// may have waited for its name, or whose object it carries, and the workloads that need that object.
+// may have waited for its name, or whose object it carries, what follows its own, and the workloads that need that object.
 func (c *Controller) ownerChanged(before, after *state.Work) {
 	if before != nil {
 		c.enqueueWaiting(before)
+		c.enqueueFollowers(before.Source, func(render.Identity) bool { return true }, sets.New(before.Source)) // which may have stayed for it
 	}
 	for _, w := range []*state.Work{before, after} {
 		if w == nil {

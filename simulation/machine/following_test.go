@@ -1,10 +1,13 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/karmada-target/karmada-mirror/simulation/fault"
 	"github.com/karmada-target/karmada-mirror/simulation/model"
@@ -130,6 +133,11 @@ func init() {
 				}
 			}
 			return m.tell(leads("m1"), m.page(after("configmap/page-1")), m.quiet, m.goesTo("m1"), m.slowly("get", "configmaps", fault.Delay(300*time.Millisecond)), leads("m2"), pause(20*time.Millisecond), m.shut("configmaps"), leads("m1"), pause(time.Minute), m.goesTo("m1", "m2"), m.quiet, m.goesTo("m1"))
+		},
+		// What is gone itself needs no word of its leaders.
+		"FollowsWhatCannotBeRead": func(m *machine) error {
+			refused := m.fails(fault.Match{Resource: "deployments", Verb: "get"}, fault.Refuse(apierrors.NewInternalError(errors.New("broken"))))
+			return m.tell(m.web(to("m1")), m.page(after("deployment/web")), m.quiet, refused, m.gone, pause(time.Minute), m.goesTo())
 		},
 		"FollowsThroughARestart": func(m *machine) error {
 			return m.tell(m.web(to("m1,m2")), m.page(after("deployment/web")), m.quiet, m.web(to("m2")), m.restarted, m.quiet, m.goesTo("m2"), m.deleted(inA(deployment)), m.restarted, m.quiet, m.goesTo())
