@@ -26,7 +26,6 @@ func (e *explainCommand) misplaced(ctx context.Context, ref gather.SourceRef) (s
 	if err != nil {
 		return nil
 	}
-	const elsewhere = "karmada-mirror reads metadata.annotations: "
 	for _, place := range []struct {
 		path []string
 		name string
@@ -41,9 +40,9 @@ func (e *explainCommand) misplaced(ctx context.Context, ref gather.SourceRef) (s
 		for _, key := range slices.Sorted(maps.Keys(found)) {
 			if place.isIn(key) {
 				_, name, _ := strings.Cut(key, "/")
-				hint := elsewhere + "is " + render.Domain + strings.ToLower(name) + " meant?"
-				if place.name == "metadata.annotations" {
-					hint = strings.TrimPrefix(hint, elsewhere)
+				hint := "is " + render.Domain + strings.ToLower(name) + " meant?"
+				if place.name != "metadata.annotations" {
+					hint = "karmada-mirror reads metadata.annotations: " + hint
 				}
 				steps = append(steps, explainedStep{What: fmt.Sprintf("%s has %s", place.name, key), Hint: hint})
 			}
